@@ -14,9 +14,19 @@ from starlette.types import ASGIApp, Scope
 from waypost.database import Database, KeyRing
 from waypost.http.client_address import is_https, peer_address
 from waypost.kit.clock import Clock, now
+from waypost.kit.errors import Unavailable
 from waypost.metrics import ReadGauges
 from waypost.probes import new_probe_app, probe_routes
-from waypost.redirect import AliasTable, ChangeFeed, HostTable, NearTable, RedirectState, RouteTable, Spool
+from waypost.redirect import (
+    AliasTable,
+    ChangeFeed,
+    HostTable,
+    MissedAddresses,
+    NearTable,
+    RedirectState,
+    RouteTable,
+    Spool,
+)
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.database_calls import DatabaseCalls, FindPasswordVersion, StoreReport
 from waypost.redirect.password_pages import Cookies
@@ -24,6 +34,7 @@ from waypost.redirect.report_pages import LinkReport
 from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
+from waypost.resources.domains.missed.service import count_missed
 from waypost.resources.links import aliases
 from waypost.resources.links.routes.near_source import NearSource
 from waypost.resources.links.routes.source import ForwardDefaults, open_route_source
@@ -35,6 +46,7 @@ from waypost.settings.reserved import INFRASTRUCTURE, RESERVED
 from waypost.worker.loop import cancel
 
 _HOSTS_IN_MEMORY = 50_000
+_MISSED_INTERVAL = 10.0  # seconds
 
 if TYPE_CHECKING:
     from waypost.redirect.click_limits import ClickLimits
@@ -154,7 +166,17 @@ async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) ->
         tasks.append(asyncio.create_task(near_source.follow(near)))
         stack.push_async_callback(cancel, tasks)
         state = _redirect_state(settings, db, (table, hosts, alias_table, near), spool, time_ns)
+        tasks.append(asyncio.create_task(_count_missed(settings, db, state.missed)))
         yield RedirectParts(state, db, feed, hosts, tasks, [db.gauges, source.gauges, table.gauges])
+
+
+async def _count_missed(settings: Settings, db: Database, missed: MissedAddresses) -> None:
+    while True:
+        await asyncio.sleep(_MISSED_INTERVAL)
+        found = missed.take()
+        if found:
+            with contextlib.suppress(Unavailable):  # they are no clicks
+                await count_missed(db, now, found, settings.shared_domain, _is_bot)
 
 
 def _is_bot(user_agent: bytes) -> bool:

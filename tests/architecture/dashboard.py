@@ -19,7 +19,9 @@ from waypost.accounts import create_account, create_key, get_person
 from waypost.accounts.model import ROLES, Role, memberships, people
 from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
+from waypost.kit.clock import now
 from waypost.kit.ids import new_id
+from waypost.resources.domains.missed import store as missed_store
 from waypost.resources.links.routing import store
 from waypost.resources.links.routing.model import LinkRouting
 from waypost.settings import Settings
@@ -94,6 +96,7 @@ async def open_dashboard(directory: Path, template: Path) -> AsyncIterator[Dashb
             routes = [route for route in web.app.app.dashboard.routes if isinstance(route, PageRoute)]
             await add_routing(web.db, seeded)
             await add_view(client, seeded)
+            await add_missed(web.db, seeded)
             yield Dashboard(client, web.db, routes, seeded, await ids_of(client, web.db, seeded))
 
 
@@ -116,11 +119,17 @@ async def ids_of(client: httpx.AsyncClient, db: Database, seeded: SeededService)
         "/stats/views/": {"id": missing},
         "/stats/reports/unsubscribe/": {"token": "unknown"},
         "/shares/": {"id": seeded.shares[0]},
+        "/links/utm-templates/": {"id": seeded.utm_template},
         "/share/": {"token": "unknown", "signature": "unknown"},
         "/tags/": {"id": await find_tag(client, seeded)},
         "/pixels/": {"id": seeded.pixels[0]},
         "/webhooks/": {"id": seeded.webhook, "delivery": seeded.deliveries[0]},
     }
+
+
+async def add_missed(db: Database, seeded: SeededService) -> None:
+    async with db.write() as tx:
+        await missed_store.add(tx, UUID(seeded.domains[0]), {"/sumer": 2}, now())
 
 
 async def add_view(client: httpx.AsyncClient, seeded: SeededService) -> None:

@@ -83,6 +83,7 @@ ENDPOINTS = {
     "domains_set_app_links": Endpoint("PUT", "/v1/domains/{id}/app-links", DOMAINS_WRITE, 200),
     "links_get_options": Endpoint("GET", "/v1/links/{id}/options", LINKS_READ, 200),
     "links_update_options": Endpoint("PATCH", "/v1/links/{id}/options", LINKS_WRITE, 200),
+    "domains_list_missed": Endpoint("GET", "/v1/domains/{id}/missed", DOMAINS_READ, 200),
     "domains_get_options": Endpoint("GET", "/v1/domains/{id}/options", DOMAINS_READ, 200),
     "domains_update_options": Endpoint("PATCH", "/v1/domains/{id}/options", DOMAINS_WRITE, 200),
 }

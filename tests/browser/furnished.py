@@ -45,6 +45,8 @@ from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.shares import service as share_service
 from waypost.resources.shares.deps import Deps as ShareDeps
 from waypost.resources.shares.schemas import NewShare
+from waypost.resources.utm_templates import service as utm_template_service
+from waypost.resources.utm_templates.schemas import NewUtmTemplate
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.schemas import NewWebhook
@@ -115,6 +117,7 @@ class SeededService:
     """Ids; the first one has no password."""
     shared: str
     """Path of the first share."""
+    utm_template: str
 
 
 async def furnish(data: Path, base_url: str) -> SeededService:
@@ -151,6 +154,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
         await _invitation(db, ada.account, texts),
         await _tags(db, ada.account),
         *await _shares(context, caller, links[0]),
+        await _utm_template(context, caller),
     )
     await db.close()
     return seeded
@@ -251,6 +255,12 @@ async def _shares(context: Any, caller: Caller, link: Link) -> tuple[list[str], 
         share = await share_service.create(deps, caller, NewShare(**fields), Problems())
         ids.append((str(share.id), str(deps.url(share)).removeprefix(context.base_url)))
     return [id_ for id_, _ in ids], ids[0][1]
+
+
+async def _utm_template(context: Any, caller: Caller) -> str:
+    params = {"utm_source": "newsletter", "utm_medium": TEXTS["is long"][:120]}
+    new = NewUtmTemplate(name="Newsletter", utm_params=params)
+    return str((await utm_template_service.create(context, caller, new, Problems())).id)
 
 
 async def _pixels(db: Database, deps: Any, caller: Caller) -> list[str]:

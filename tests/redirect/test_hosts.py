@@ -126,6 +126,25 @@ async def test_both_paths_answer_each_host_alike(name: str, fast: Wire, plain: W
     assert len(visits()) == (3 if counted else 0)
 
 
+async def test_notes_addresses_of_no_link(fast: Wire, plain: Wire, state: RedirectState) -> None:
+    """Whatever says so, on hosts with links: not where a link ended, nor unknown hosts, nor the root."""
+    agent = "User-Agent: Mozilla/5.0\r\n"
+    for path, host in (
+        *(("/nothing", CUSTOM), ("/a/b?q=1", CUSTOM), ("/nothing", BARE), ("/nothing", HOST), ("/not/here", HOST)),
+        *(("/gone", CUSTOM), ("/mine", CUSTOM), ("/", BARE), ("/nothing", b"evil.example"), ("/.well-known/x", CUSTOM)),
+    ):
+        for wire in (fast, fast, plain):
+            await wire.say(get(path, host, more=agent))
+        await fast.say(get(path, host, method="HEAD", more=agent), bodies=False)
+    assert {(each.host, each.path): each.visits for each in state.missed.take()} == {
+        (CUSTOM, b"nothing"): 3,
+        (CUSTOM, b"a/b"): 3,
+        (BARE, b"nothing"): 3,
+        (HOST, b"nothing"): 3,
+        (HOST, b"not/here"): 3,
+    }
+
+
 def _said(answer: bytes) -> bytes:
     """Its status, and what matters beside it."""
     top, _, body = answer.partition(b"\r\n\r\n")

@@ -15,7 +15,7 @@ export {
   ValidationError,
   WaypostError,
 } from "./errors.js";
-export type { HasId, Page, Pages } from "./pages.js";
+export type { Listed, Page, Pages } from "./pages.js";
 export type {
   Account,
   Clicks,

@@ -12,9 +12,10 @@ import type { PageMeta } from "./types.js";
 /** Objects in a page unless `per_page` is given: as many as the service allows. */
 const PER_PAGE = 100;
 
-export interface HasId {
-  id: string;
-}
+/** An object of a list. Without an id, its path is unique in the list. */
+export type Listed = { id: string } | { path: string };
+
+const keyOf = (each: Listed): string => ("id" in each ? each.id : each.path);
 
 /** One page of a list. */
 export interface Page<T> {
@@ -53,17 +54,17 @@ class Position {
   }
 
   /** Go to the next page, and return what is new in this one. */
-  advance<T extends HasId>({ data, meta }: Page<T>): T[] {
+  advance<T extends Listed>({ data, meta }: Page<T>): T[] {
     this.isAtEnd = meta.current_page >= meta.last_page || data.length === 0;
     this.#page += 1;
-    const fresh = data.filter((each) => !this.#seen.has(each.id));
-    fresh.forEach((each) => this.#seen.add(each.id));
+    const fresh = data.filter((each) => !this.#seen.has(keyOf(each)));
+    fresh.forEach((each) => this.#seen.add(keyOf(each)));
     return fresh;
   }
 }
 
 /** All objects of a list, for `for await`. `pages()` has them page by page instead. */
-export class Pages<T extends HasId> implements AsyncIterable<T> {
+export class Pages<T extends Listed> implements AsyncIterable<T> {
   readonly #fetch: (query: Query) => Promise<Page<T>>;
   readonly #query: Query;
 

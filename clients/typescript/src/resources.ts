@@ -63,6 +63,11 @@ export class Domains extends Resource {
     return this.sender.pages("domains", query, options);
   }
 
+  /** List what people tried on a domain in the last 30 days and no link has, most visits first. */
+  listMissed(id: string, query?: types.DomainsListMissedQuery, options?: CallOptions): Pages<types.MissedAddress> {
+    return this.sender.pages(path`domains/${id}/missed`, query, options);
+  }
+
   /** Replace a domain's app links. A document that is left out or null is removed. */
   setAppLinks(id: string, documents: types.AppLinksInput, options?: CallOptions): Promise<types.AppLinks> {
     return this.sender.send(readData, "PUT", path`domains/${id}/app-links`, { body: documents }, options);

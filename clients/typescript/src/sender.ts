@@ -2,7 +2,7 @@
 
 import { Attempts, BUSY, clock, UNCERTAIN } from "./attempts.js";
 import { ConnectionFailed } from "./errors.js";
-import { type HasId, type Page, Pages } from "./pages.js";
+import { type Listed, type Page, Pages } from "./pages.js";
 import { type Answer, readFile, readMany, retryAfter } from "./responses.js";
 import { VERSION } from "./version.js";
 
@@ -96,7 +96,7 @@ export class Sender {
     return read(await this.#respond(await this.#build(method, path, content, options), options)) as T;
   }
 
-  pages<T extends HasId>(path: string, query: Query | undefined, options?: CallOptions): Pages<T> {
+  pages<T extends Listed>(path: string, query: Query | undefined, options?: CallOptions): Pages<T> {
     return new Pages((query) => this.send<Page<T>>(readMany, "GET", path, { query }, options), query);
   }
 

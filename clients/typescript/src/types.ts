@@ -462,6 +462,19 @@ export interface DomainUpdate {
   /** URL for visitors of unknown, expired or disabled links of the domain; null for an error page */
   not_found_url?: string | null;
 }
+/** Parameters of the operation: List missed addresses of a domain */
+export interface DomainsListMissedQuery {
+  /**
+     * Page number
+     * @default 1
+     */
+  page?: number;
+  /**
+     * Items per page; the maximum is 100
+     * @default 15
+     */
+  per_page?: number;
+}
 /** Parameters of the operation: List domains */
 export interface DomainsListQuery {
   /**
@@ -893,6 +906,16 @@ export interface Me {
   limits: Limits;
   /** Domain of links without a custom domain */
   shared_domain: string;
+}
+export interface MissedAddress {
+  /** Path that visitors tried, from the slash on; long ones are cut */
+  path: string;
+  /** Visits of people */
+  visits: number;
+  /** Time of the first visit */
+  first_at: string;
+  /** Time of the last visit */
+  last_at: string;
 }
 /** Shape of the modules of a QR code */
 export type ModuleStyle = "squares" | "dots" | "fluid";

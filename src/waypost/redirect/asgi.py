@@ -111,7 +111,7 @@ class RedirectApp:
         if visit is None:
             answer = not_found(route)
         if answer.kind == decision.NOT_FOUND:
-            await self._not_found.respond(exchange, path, answer.location)
+            await self._not_found.respond(exchange, path, answer.location, is_missing=route is MISSING)
         elif answer.kind == decision.PASSWORD_FORM:
             metrics.PASSWORD_PAGE[0] += 1
             await exchange.respond(200, password_pages.HEADERS, password_pages.page())
@@ -140,7 +140,7 @@ class RedirectApp:
         request = self._read_request(exchange, {**exchange.headers, b"referer": b""})  # it names the form
         answer = await self._decide(route, request, exchange, _ALL_PASSED)
         if answer.kind == decision.NOT_FOUND:  # since the form was opened
-            await self._not_found.respond(exchange, path, answer.location)
+            await self._not_found.respond(exchange, path, answer.location, is_missing=route is MISSING)
             return
         link = link_of(route)
         is_foreign = is_from_other_site(exchange.headers)  # visitors of a hostile page would guess, and collect cookies
@@ -153,7 +153,7 @@ class RedirectApp:
         answer = await self._decide(route, request, exchange, _ALL_PASSED)
         is_visit = link_of(route) == link and answer.is_visit
         if not is_visit or await self._record(route, request, answer.target, b"", None) is None:
-            await self._not_found.respond(exchange, path, not_found(route).location)
+            await self._not_found.respond(exchange, path, not_found(route).location, is_missing=False)
             return
         cookies = self._cookies.new(
             link,

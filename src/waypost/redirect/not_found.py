@@ -17,10 +17,13 @@ class NotFoundResponder:
         self._state = state
         self._database = database
 
-    async def respond(self, exchange: Exchange, path: bytes, fallback: bytes | None = None) -> None:
+    async def respond(
+        self, exchange: Exchange, path: bytes, fallback: bytes | None = None, *, is_missing: bool
+    ) -> None:
         """Redirect to the link's fallback, and `/` and unknown slugs if the custom domain does so.
 
-        An unknown host gets an empty 404. Raises Unavailable before it sends anything.
+        `is_missing`: no link has the address. An unknown host gets an empty 404. Raises Unavailable before it sends
+        anything.
 
         Never redirect below `/.well-known/`: an authority that follows would verify the domain for its location.
         """
@@ -37,6 +40,8 @@ class NotFoundResponder:
                     await _send_app_links(exchange, document)
                     return
         metrics.NOT_FOUND[0] += 1
+        if is_missing and is_for_links and exchange.is_get:
+            self._state.missed.note(host, path, exchange.headers.get(b"user-agent", b""))
         if fallback or location:
             await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or location)])
         elif is_for_links:

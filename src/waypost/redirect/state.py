@@ -15,6 +15,7 @@ from waypost.redirect import pages, pixel_pages, report_pages
 from waypost.redirect.aliases import AliasTable
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.metrics import BUCKETS_NS, FAST_LATENCY, REDIRECTED
+from waypost.redirect.missed import MissedAddresses
 from waypost.redirect.near import NearTable
 from waypost.redirect.page_cache import PageCache
 from waypost.redirect.request import RequestReader, VisitRequest
@@ -157,6 +158,7 @@ class RedirectState:
         self.near = near
         self.spool = spool
         self.bots = BotCache(is_bot)
+        self.missed = MissedAddresses()
         self.shared_host = shared_host.encode()
         self._app_host = app_host.encode()
         self.own_hosts = frozenset([self.shared_host, self._app_host])

@@ -1024,6 +1024,29 @@ class Me:
 
 
 @dataclass(frozen=True)
+class MissedAddress:
+    path: str
+    """Path that visitors tried, from the slash on; long ones are cut."""
+    visits: int
+    """Visits of people."""
+    first_at: datetime
+    """Time of the first visit."""
+    last_at: datetime
+    """Time of the last visit."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> MissedAddress:
+        get = data.get
+        return new(
+            cls,
+            path=get("path"),
+            visits=get("visits"),
+            first_at=read_time(get("first_at")),
+            last_at=read_time(get("last_at")),
+        )
+
+
+@dataclass(frozen=True)
 class PageMeta:
     from_: int | None
     """Position of the first item of this page, from 1; None if the page is empty."""

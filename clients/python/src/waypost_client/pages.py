@@ -17,7 +17,14 @@ class _HasId(Protocol):
     def id(self) -> str: ...
 
 
-T = TypeVar("T", bound=_HasId)
+class _HasPath(Protocol):
+    """Without an id: its path is unique in its list."""
+
+    @property
+    def path(self) -> str: ...
+
+
+T = TypeVar("T", bound=_HasId | _HasPath)
 
 PER_PAGE = 100
 """Objects in a page unless `per_page` is given: as many as the service allows."""
@@ -60,9 +67,14 @@ class _Position:
         """Go to the next page, and return what is new in this one."""
         self.is_at_end = page.meta.current_page >= page.meta.last_page or not page.data
         self._page += 1
-        new = [each for each in page.data if each.id not in self._seen]
-        self._seen.update(each.id for each in new)
+        new = [each for each in page.data if _key(each) not in self._seen]
+        self._seen.update(map(_key, new))
         return new
+
+
+def _key(each: Any) -> str:
+    key: str = each.id if hasattr(each, "id") else each.path
+    return key
 
 
 class Pages(Generic[T]):

@@ -44,6 +44,7 @@ from waypost_client.models import (
     LinkStatus,
     ListedApiKey,
     Me,
+    MissedAddress,
     ModuleStyle,
     Pixel,
     PixelPlatform,
@@ -240,6 +241,21 @@ class Domains:
             per_page: Objects in each page; default: 100, the maximum.
         """
         return self._sender.pages(Domain.from_json, "/domains", {"page": page, "per_page": per_page})
+
+    def list_missed(self, id: str, *, page: int | None = None, per_page: int | None = None) -> Pages[MissedAddress]:
+        """List missed addresses of a domain.
+
+        What people tried in the last 30 days and no link has, most visits first. Bots are not counted, and
+        nothing is known of who it was.
+
+        Args:
+            id: ID of the domain.
+            page: First page to read.
+            per_page: Objects in each page; default: 100, the maximum.
+        """
+        return self._sender.pages(
+            MissedAddress.from_json, path_of("domains", id, "missed"), {"page": page, "per_page": per_page}
+        )
 
     def set_app_links(
         self,

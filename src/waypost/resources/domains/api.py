@@ -10,6 +10,7 @@ from waypost.kit.errors import Problems
 from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api
 from waypost.resources.domains.deps import WebDeps
+from waypost.resources.domains.missed import api as missed_api
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import api as options_api
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
@@ -79,4 +80,5 @@ ENDPOINTS = [
     Endpoint("POST", f"{_ONE}/verify", verify, "Verify a domain", "domains:write", Data[DomainJson], 202),
     *app_links_api.ENDPOINTS,
     *options_api.ENDPOINTS,
+    *missed_api.ENDPOINTS,
 ]

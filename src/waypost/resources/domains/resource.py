@@ -21,6 +21,7 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.domains import api, pages, tls_api
     from waypost.resources.domains.app_links.pages import AppLinksPages
     from waypost.resources.domains.deps import WebDeps
+    from waypost.resources.domains.missed.pages import MissedPages
     from waypost.resources.domains.target_addresses import TargetAddresses
     from waypost.web import Endpoints
 
@@ -38,6 +39,7 @@ def _endpoints(web: Web) -> "Endpoints":
         [
             *pages.DomainPages(deps, web.auth, web.views).endpoints(),
             *AppLinksPages(deps, web.auth, web.views).endpoints(),
+            *MissedPages(deps, web.auth, web.views).endpoints(),
         ],
         routes=[tls_api.challenge_route(deps.db), ask],
     )
@@ -47,6 +49,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.outbound import DnsRecords, TlsProbe
     from waypost.resources import links
     from waypost.resources.domains import certificates, checks
+    from waypost.resources.domains.missed import service as missed
     from waypost.resources.domains.model import CHECK_JOB
 
     settings, deps = worker.settings, links.domain_deps(worker.context)
@@ -54,12 +57,15 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     probe = TlsProbe(allow=settings.allowed_networks, dns_servers=servers, ca_file=settings.outbound_ca_file)
     set_served = partial(certificates.set_served, clock=deps.clock) if settings.tls else None
     checker = checks.Checker(deps, DnsRecords(servers), probe, set_served=set_served)
-    expiry: Periodic = (60, partial(checks.delete_expired, deps))
+    periodic: list[Periodic] = [
+        (60, partial(checks.delete_expired, deps)),
+        (3600, partial(missed.delete_old, deps)),
+    ]
     handlers = {CHECK_JOB: checker.check}
     if not settings.tls:
-        return WorkerParts(periodic=[expiry], handlers=handlers)
+        return WorkerParts(periodic=periodic, handlers=handlers)
     sweep = certificates.CertificateSweep(deps.db, settings.certified_hosts, clock=deps.clock)
-    return WorkerParts([_issuer(worker)], [expiry, (3600, sweep.step)], handlers)
+    return WorkerParts([_issuer(worker)], [*periodic, (3600, sweep.step)], handlers)
 
 
 def _issuer(worker: Worker) -> "Issuer":

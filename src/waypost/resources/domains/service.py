@@ -22,6 +22,7 @@ from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
 from waypost.resources.domains.app_links import store as app_links_store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
+from waypost.resources.domains.missed import store as missed_store
 from waypost.resources.domains.model import CHECK_JOB, Domain
 from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.schemas import DomainChange, NewDomain
@@ -161,6 +162,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     await jobs.delete_job(tx, domain.id)
     await app_links_store.delete_of_domain(tx, domain.id)
     await options_store.delete_of_domain(tx, domain.id)
+    await missed_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
         await history.delete_registrations(tx, domain.hostname, domain.account_id)

@@ -175,6 +175,13 @@ async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link:
         return await store.get(tx, caller.account.id, link_id)
 
 
+async def find_by_url(deps: Deps, caller: accounts.Caller, url: str) -> Link | None:
+    """Return the account's link with this short URL or alias."""
+    async with deps.db.read() as tx:
+        link_id = await store.find_by_url(tx, url.strip())
+        return await store.find(tx, caller.account.id, link_id) if link_id else None
+
+
 async def slug_state(
     deps: Deps, caller: accounts.Caller, slug: str, link_id: UUID | None
 ) -> tuple[rules.SlugState, str]:

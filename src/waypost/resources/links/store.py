@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, true, update
@@ -118,6 +119,16 @@ async def find_by_address(tx: Tx, host: str, path: str) -> UUID | None:
     alias = aliases.select_target(literal(host), literal(UUID(bytes=path_digest(path.encode())), Id))
     found: UUID | None = await tx.scalar(query) or await tx.scalar(alias)
     return found
+
+
+async def find_by_url(tx: Tx, url: str) -> UUID | None:
+    """Find a link by its short URL, also without the scheme or with a plus. Slugs are unique in the service."""
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        host, path = (parts.hostname or "").lower(), unquote(parts.path).removeprefix("/").removesuffix("+")
+    except ValueError:
+        return None
+    return await find_by_address(tx, host, path or host) if (host + path).isprintable() else None
 
 
 async def save(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:

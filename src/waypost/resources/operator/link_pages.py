@@ -1,7 +1,6 @@
 """The operator's pages about links: open reports, and one link with its reports, which can be disabled."""
 
 from typing import Any
-from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import structlog
@@ -10,7 +9,6 @@ from starlette.routing import Route
 
 from waypost.accounts import account_list
 from waypost.accounts.person_pages import PersonPages
-from waypost.database import Tx
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id
 from waypost.redirect.report_pages import REASONS
@@ -66,7 +64,7 @@ class OperatorPages(PersonPages):
         """Redirect to the page of the link with the short URL `?url=`."""
         url = call.query("url").strip()
         async with self._deps.db.read() as tx:
-            link_id = await _find_by_url(tx, url)
+            link_id = await links.find_by_url(tx, url)
         if link_id is None:
             problem = {"url": ["There is no link with this short URL."]}
             return await self._render_reports(call, Form({"url": url}, problem))
@@ -111,13 +109,3 @@ class OperatorPages(PersonPages):
     async def _close_reports(self, id_: UUID, outcome: model.ReportOutcome) -> None:
         async with self._deps.db.write() as tx:
             await reports.close(tx, id_, outcome, self._deps.clock())
-
-
-async def _find_by_url(tx: Tx, url: str) -> UUID | None:
-    """Find a link by its short URL, also without the scheme or with a plus. Slugs are unique in the service."""
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-        host, path = (parts.hostname or "").lower(), unquote(parts.path).removeprefix("/").removesuffix("+")
-    except ValueError:
-        return None
-    return await links.find_by_address(tx, host, path or host) if (host + path).isprintable() else None

@@ -19,7 +19,7 @@ _PER_PAGE = 50
 class UtmTemplatePages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
-            self.get(_PATH, shows("utm_templates/list.html", self._find_all), "view"),
+            self.get(_PATH, shows("utm_templates/list.html", self._find_all), "links.write"),
             self.get(f"{_PATH}/new", self.new, "links.write"),
             self.form(f"{_PATH}/new", self.create, "links.write", self.new),
             self.get(_ONE, self.show, "links.write"),

@@ -51,6 +51,7 @@ class SocialCard:
 
 def fill_shared(deps: Deps, shared: Mapping[str, str]) -> Form:
     """Fill the form with the `url`, `text` and `title` that a browser or another app shares; all of them may be absent.
+    A page of missed addresses names `hostname` and `slug`.
 
     The destination is the first web address among them: Android sends it as text, often after other words.
     """
@@ -58,7 +59,8 @@ def fill_shared(deps: Deps, shared: Mapping[str, str]) -> Form:
     found = ((name, find_web_url(text)) for name, text in texts.items())
     source, url = next(((name, url) for name, url in found if url), ("", texts["url"] or texts["text"]))
     title = "" if source == "title" else texts["title"]
-    return Form({"form_id": str(new_id()), "hostname": deps.shared_domain, "destination_url": url, "title": title})
+    address = {"hostname": shared.get("hostname", deps.shared_domain), "slug": shared.get("slug", "")}
+    return Form({"form_id": str(new_id()), "destination_url": url, "title": title, **address})
 
 
 def find_web_url(text: str) -> str:
