@@ -10,7 +10,7 @@ WRONG_COUNT = f'This must have 1 to {MAX_NAMES} names. Send "none" for no parame
 NO_TEXT = "Each name must be a string."
 NO_NAME = "This must have at least 1 character."
 NAME_TOO_LONG = f"This must have at most {MAX_NAME} characters."
-ONLY_AT_END = "An asterisk may stand at the end only, for the rest of the name."
+ONLY_AT_END = "An asterisk may only be at the end, for the rest of the name."
 USE_ALL = 'Send "all" instead of a lone asterisk.'
 NOT_VISIBLE = "This must have no blanks, control characters, & or =. Write it as it is after percent-decoding."
 

@@ -284,5 +284,14 @@ async def test_options_are_saved_and_shown(place: WebApp) -> None:
         answer = await ada.post(f"{path}/options", fields)
         assert answer.headers["location"] == f"{path}?done=saved"
         assert (" checked" in box.findall((await ada.get(path)).text)[0]) == is_checked
+    named = {"options[forward_query]": "names", "options[names]": "utm_*, gclid", "options[forward_path]": "yes"}
+    assert (await ada.post(f"{path}/options", named)).status_code == 303
+    page = (await ada.get(path)).text
+    for text in ('value="names" selected', 'value="utm_*, gclid"', 'value="yes" selected'):
+        assert text in page, text
+    wrong = (await ada.post(f"{path}/options", named | {"options[names]": "a*b"})).text
+    assert 'value="a*b"' in wrong
+    assert "An asterisk may only be at the end" in wrong
+    await ada.post(f"{path}/options", {"ignore_case": "1", "options[forward_query]": "none"})
     refused = (await ada.post(path, {"root_url": "nonsense"})).text
     assert " checked" in box.findall(refused)[0], "whatever another form sends"

@@ -1,18 +1,20 @@
 """Dashboard pages of domains."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, Problems, UnregistrableName
+from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.options import forward_form
 from waypost.resources.domains.options import service as options_service
 from waypost.resources.domains.options.schemas import DomainOptionsChange
 from waypost.resources.domains.options.schemas import to_json as options_json
@@ -61,6 +63,9 @@ class DomainPages(Pages[WebDeps]):
         context = await self._find(call)
         options = options_json(call.id, await options_service.get(self._deps, call.session, call.id))
         context["ignores_case"] = options["ignore_case"]
+        sent = call.form.fields.get("options") if call.error else None
+        stored = forward_form.fill(options["forward_query"], options["forward_path"])
+        context["forwarded"] = sent if isinstance(sent, Mapping) else stored
         form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS})
         return call.render("domains/one.html", form, **context)
 
@@ -73,8 +78,8 @@ class DomainPages(Pages[WebDeps]):
 
     async def save_options(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)
-        change = DomainOptionsChange(ignore_case=call.form.is_checked("ignore_case"))
-        await options_service.change(self._deps, call.session, call.id, change, Problems())
+        sent = (forward_form.read(call.form) or {}) | {"ignore_case": call.form.is_checked("ignore_case")}
+        await options_service.change(self._deps, call.session, call.id, *parse(DomainOptionsChange, sent))
         return redirect(f"/domains/{call.id}", "saved")
 
     async def verify(self, call: PageCall) -> Response:

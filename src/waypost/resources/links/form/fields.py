@@ -18,6 +18,7 @@ from waypost.kit.forward_query import from_text
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import without_query_keys
 from waypost.outbound import PageMetadata
+from waypost.resources.domains.options import forward_form
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link
@@ -29,8 +30,6 @@ _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
-_NAMED = "names"
-_PATHS = {"yes": True, "no": False}
 _NO_OPTIONS = {"forward_query": None, "forward_path": None}
 
 
@@ -79,7 +78,7 @@ def fill_from_link(link: Link, deps: Deps) -> Form:
         **to_json(link, deps),
         "destination_url": without_query_keys(link.destination_url, link.utm_params),
         "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
-        "options": _fill_options(link),
+        "options": forward_form.fill(from_text(link.forward_query), link.forward_path),
     }
     return Form({name: value for name, value in shown.items() if name in NewLink.model_fields})
 
@@ -106,31 +105,11 @@ def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
-    unchanged["options"] = None if fields["options"] is None else _read_options(before)
+    unchanged["options"] = None if fields["options"] is None else forward_form.read(before)
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
     return parse(LinkChange, changed)
-
-
-def _fill_options(link: Link) -> Mapping[str, str]:
-    query = from_text(link.forward_query)
-    return {
-        "forward_query": _NAMED if isinstance(query, list) else query or "",
-        "names": ", ".join(query) if isinstance(query, list) else "",
-        "forward_path": "" if link.forward_path is None else "yes" if link.forward_path else "no",
-    }
-
-
-def _read_options(form: Form) -> dict[str, Any] | None:
-    """Return the options as the API takes them. None if the form does not have them."""
-    sent = form.fields.get("options")
-    if not isinstance(sent, Mapping):
-        return None
-    query, path = sent.get("forward_query") or None, sent.get("forward_path") or None
-    if query == _NAMED:
-        query = [name.strip() for name in str(sent.get("names") or "").split(",") if name.strip()]
-    return {"forward_query": query, "forward_path": _PATHS.get(path, path) if isinstance(path, str) else path}
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:
@@ -170,7 +149,7 @@ def _read_fields(form: Form) -> dict[str, Any]:
         "tags": [tag for tag in tags if tag],
         "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
         "pixel_ids": form.texts("pixel_ids"),
-        "options": _read_options(form),
+        "options": forward_form.read(form),
     }
 
 
