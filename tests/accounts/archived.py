@@ -119,6 +119,7 @@ def rows(content: bytes) -> dict[str, list[Any]]:
     for name, left_out in {
         "links.ndjson": ("uploaded_image", "og_image", "pixel_ids"),
         "aliases.ndjson": ("id",),
+        "tags.ndjson": ("id", "created_at", "updated_at"),
         "qr_styles.ndjson": ("updated_at",),
     }.items():
         found[name] = [{key: value for key, value in row.items() if key not in left_out} for row in found[name]]

@@ -1,13 +1,15 @@
-"""App links and options of domains in archives of accounts."""
+"""App links and options of domains, and tags, in archives of accounts."""
 
 from pathlib import Path
 from uuid import UUID
 
+import pytest
 from accounts.archived import exported, restored, with_file
 from people import START, Person, new_person
 
 from waypost.database import Database
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.app_links import documents, store
 from waypost.resources.domains.app_links.model import AppLinksTexts
@@ -15,7 +17,10 @@ from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EX
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.options.model import DomainOptions
+from waypost.resources.links.tags import store as tag_store
+from waypost.resources.links.tags.model import TagColor
 
+NAMED: list[tuple[str, TagColor]] = [("new", "green"), ("own", "blue"), ("plain", "pink")]
 TEXTS = documents.to_texts(APPLE_EXAMPLE, GOOGLE_EXAMPLE, Problems())
 OWN = AppLinksTexts("{}", None)
 
@@ -105,3 +110,26 @@ async def test_options_arrive_where_they_were_never_changed(source: Database, db
     wrong = with_file(archive, "domain_options.ndjson", b'{"hostname": "none.example.com", "ignore_case": 5}\n')
     report = await restored(db, tmp_path, bea, wrong)
     assert [text for text in report.warnings if "options of a domain" in text], report.warnings
+
+
+async def test_tags_arrive_with_colors_where_they_have_none(
+    source: Database, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bea = await new_person(source, "Ada"), await new_person(db, "Bea")
+    async with source.write() as tx:
+        for name, color in NAMED:
+            await tag_store.add(tx, ada.account_id, name, color, START)
+    async with db.write() as tx:
+        await tag_store.add(tx, bea.account_id, "own", "red", START)
+        await tag_store.add(tx, bea.account_id, "plain", "gray", START)
+    archive = await exported(source, tmp_path, "ada@example.com")
+    await restored(db, tmp_path, bea, archive)
+    async with db.read() as tx:
+        page = await tag_store.list_page(tx, bea.account_id, "", PageRequest(1, 100))
+    assert [(tag.name, tag.color) for tag in page.items] == [("new", "green"), ("own", "red"), ("plain", "pink")]
+    monkeypatch.setattr("waypost.resources.imports.archive.extras.MAX_TAGS", 4)
+    lines = b'{"name": "a", "color": "teal"}\n{"name": "b", "color": "teal"}\n{"name": "c", "color": "mauve"}\n'
+    report = await restored(db, tmp_path, bea, with_file(archive, "tags.ndjson", lines))
+    assert len([text for text in report.warnings if "ag" in text]) == 2, report.warnings
+    async with db.read() as tx:
+        assert (await tag_store.find_colors(tx, bea.account_id, ["a", "b", "c"])) == {"a": "teal"}

@@ -2,9 +2,10 @@
 
 Every visit names itself in its referrer, so that each can be looked for. After each round all that is added up agrees
 with the rows, and the API with both. Rounds: KILL_ROUNDS, by default one of each process and one look at the end of all
-three; 20 in `make test-slow`, with a look after each.
+three; 20 in `make test-slow`, with a look after each. Beside it, a change of many links continues.
 """
 
+import asyncio
 import http.client
 import itertools
 import os
@@ -13,10 +14,20 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
+from uuid import UUID
 
 import pytest
 from journeys.recount import agree
 from journeys.service import Service, Website, eventually, leftovers
+from resources.clicks.visited import new_link
+from resources.links.added import add_links
+from sqlalchemy import select, update
+
+from waypost.database import Database
+from waypost.kit.clock import EPOCH
+from waypost.resources.links.labels import find_labels
+from waypost.resources.links.tags.model import tags
+from waypost.worker.jobs import jobs
 
 VICTIMS = ("web", "worker", "parent")
 ROUNDS = int(os.environ.get("KILL_ROUNDS", len(VICTIMS)))
@@ -155,3 +166,34 @@ def test_it_serves_again_by_itself(tmp_path: Path) -> None:
             eventually(lambda count=count: len(agree(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}")) == count)
             assert reported(service, {}) == Counter(human=count)
             assert set(service.children("web") + service.children("worker")) != set(before)
+
+
+async def test_a_tag_gets_its_new_name_although_the_worker_is_killed(database_url: str, tmp_path: Path) -> None:
+    """In the midst of the links: each has one of the two names at any time, and the new one in the end."""
+    with Service(tmp_path, WAYPOST_DATABASE_URL=database_url) as service:
+        account, db = UUID(service.client.get("/api/v1/me").json()["data"]["id"]), Database(database_url)
+        made = [new_link(account, tags=["first", "old", "last"]) for _ in range(1_500)]
+        async with db.write() as tx:
+            await add_links(tx, made)
+
+        async def count_links() -> dict[str, int]:
+            async with db.read() as tx:
+                return dict(await tx.execute(select(tags.c.name, tags.c.links_count)))
+
+        tag = service.client.get("/api/v1/tags?search=old").json()["data"][0]
+        answer = service.client.patch(f"/api/v1/tags/{tag['id']}", json={"name": "new"})
+        assert (answer.status_code, answer.json()["data"]["id"]) == (200, tag["id"])
+        while (counted := await count_links())["new"] == 0:
+            await asyncio.sleep(0.005)
+        service.kill("worker")
+        assert 0 < counted["old"] < len(made)
+        async with db.write() as tx:  # a minute later, when the lease of the dead worker has ended
+            await tx.execute(update(jobs).values(lease_until=EPOCH))
+        while "old" in (counted := await count_links()):
+            assert counted["old"] + counted["new"] == len(made)
+            await asyncio.sleep(0.02)
+        async with db.read() as tx:
+            found = await find_labels(tx, [link.id for link in made], shared_domain="")
+        await db.close()
+        assert counted == {"first": len(made), "new": len(made), "last": len(made)}
+        assert {tuple(labels.tags) for labels in found.values()} == {("first", "new", "last")}

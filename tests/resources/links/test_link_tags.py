@@ -1,21 +1,29 @@
 """Tags as objects: list, create, rename, merge and delete them, beside what happens to their links."""
 
+import asyncio
+from collections import Counter
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 from uuid import UUID
 
 import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from claimed import claimed
 from resources.links.env import Env
 from resources.links.test_audit import entries_of
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from waypost import accounts
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
+from waypost.kit.ids import new_id
 from waypost.resources.links import account_data, click_counters
 from waypost.resources.links.bulk import change_steps, changes
 from waypost.resources.links.bulk import service as bulk
+from waypost.resources.links.bulk.change_store import Selection
+from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import CHANGE_JOB, bulk_changes
 from waypost.resources.links.tags import store
 from waypost.resources.links.tags.clicks import TagClicks
@@ -86,7 +94,8 @@ async def test_links_are_counted_after_each_change(env: Env) -> None:
     async with env.deps.db.read() as tx:
         counters = dict(await tx.execute(select(tags.c.name, tags.c.links_count)))
     assert counters == {"a": 0, "b": 0, "c": 0, "d": 1}
-    assert [(tag["name"], tag["links_count"]) for tag in (await ask(env, "GET")).json()["data"]] == [*counters.items()]
+    listed = [(tag["name"], tag["links_count"]) for tag in (await ask(env, "GET")).json()["data"]]
+    assert listed == sorted(counters.items())
 
 
 async def test_lists_are_searched(env: Env) -> None:
@@ -269,3 +278,61 @@ async def test_tags_are_exported_and_deleted_with_the_account(env: Env) -> None:
     async for _ in account_data.delete_account_data(env.deps, env.alice.account_id):
         pass
     assert await names(env) == []
+
+
+async def test_a_restored_link_has_its_tags(env: Env) -> None:
+    link = await env.make(tags=["a", "b"])
+    caller, one = await env.caller(), Selection([UUID(link["id"])], LinkFilter())
+    deletion = await changes.start(env.deps, caller, new_id(), "delete", one, {})
+    await rename(env, "a", "c")
+    assert [(tag["name"], tag["links_count"]) for tag in (await ask(env, "GET")).json()["data"]] == [("b", 0), ("c", 0)]
+    await changes.undo(env.deps, caller, new_id(), deletion.id)
+    listed = [(tag["name"], tag["links_count"]) for tag in (await ask(env, "GET")).json()["data"]]
+    assert listed == [("a", 1), ("b", 1), ("c", 0)]
+
+
+async def test_links_and_tags_change_at_the_same_time(env: Env, in_steps: None) -> None:
+    """No link has a tag that is none, none has both names, and nothing waits for the other forever."""
+    links = [await env.make(tags=["a", "b"]) for _ in range(4)]
+
+    async def make() -> None:
+        for number in range(6):
+            await env.make(tags=["b", "a"] if number % 2 else ["a", "b", f"c{number}"])
+
+    async def retag() -> None:
+        for number in range(6):
+            tags_ = ["b", "a", "d"] if number % 2 else ["d", "a"]
+            await env.changed(links[number % 4], tags=tags_)
+
+    async def rename_all() -> list[int]:
+        answers = await asyncio.gather(rename(env, "a", "x"), rename(env, "b", "x"), rename(env, "a", "y"))
+        return [answer.status_code for answer in answers]
+
+    *_, statuses = await asyncio.gather(make(), retag(), make(), retag(), rename_all())
+    assert set(statuses) <= {200, 409}
+    assert 200 in statuses
+    await run_job(env)
+    shown = {tag["name"]: tag["links_count"] for tag in (await ask(env, "GET", "?per_page=100")).json()["data"]}
+    counted = Counter(tag for link in (await env.browse("?per_page=100")).json()["data"] for tag in link["tags"])
+    assert {name: count for name, count in shown.items() if count} == counted
+    async with env.deps.db.read() as tx:
+        stored = dict(await tx.execute(select(tags.c.name, tags.c.links_count)))
+    assert stored == shown
+
+
+async def test_the_migration_adds_the_tags_of_links(env: Env) -> None:
+    await env.make(tags=["Ärger", "b"])
+    await env.make(tags=["b"])
+    await env.make(env.bob, tags=["b"])
+    query = select(tags.c.account_id, tags.c.name, tags.c.folded_name, tags.c.color, tags.c.links_count)
+    async with env.deps.db.read() as tx:
+        before = sorted(map(tuple, await tx.execute(query)))
+
+    def migrate(connection: Connection) -> None:
+        tags.drop(connection)
+        with Operations.context(MigrationContext.configure(connection)):
+            import_module("waypost.database.migrations.versions.0066_tags").upgrade()
+
+    await env.deps.db.run_sync(migrate)
+    async with env.deps.db.read() as tx:
+        assert sorted(map(tuple, await tx.execute(query))) == before

@@ -1,4 +1,4 @@
-"""Imports app links and options of domains, what is left of deleted links, and styles of QR codes.
+"""Imports tags, app links and options of domains, what is left of deleted links, and styles of QR codes.
 
 Each in the transaction of a page.
 """
@@ -15,13 +15,30 @@ from waypost.resources.domains.app_links import account_data as app_links_of_acc
 from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.domains.options import account_data as options_of_account
 from waypost.resources.imports import store
-from waypost.resources.imports.archive.rows import AppLinksRow, DeletedLinkRow, DomainOptionsRow, Rows, parse_rows
+from waypost.resources.imports.archive.rows import (
+    AppLinksRow,
+    DeletedLinkRow,
+    DomainOptionsRow,
+    Rows,
+    TagRow,
+    parse_rows,
+)
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.links import account_data
 from waypost.resources.links import store as link_store
+from waypost.resources.links.tags import store as tag_store
+from waypost.resources.links.tags.model import MAX_TAGS
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
+
+
+async def add_tags(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+    """With their colors, where the tag here has none of its own."""
+    colors = {row.name: row.color for row in parse_rows(TagRow, rows, "tag", done.warn)}
+    left_out = await tag_store.add_many(tx, account.account_id, colors, account.deps.clock(), limit=MAX_TAGS)
+    for name in left_out:
+        done.warn("Tags without links are left out: the account has as many tags as it may have", name)
 
 
 async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:

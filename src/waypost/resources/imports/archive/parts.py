@@ -36,6 +36,7 @@ class ArchiveParts:
         """Ids of links that this process has refused."""
         self._parts: dict[str, tuple[_Plan, int]] = {
             _ALIASES: (partial(aliases.plan, refused=self._refused), _ROWS_AT_ONCE),
+            "tags.ndjson": (_adding(extras.add_tags), _ROWS_AT_ONCE),
             "app_links.ndjson": (_adding(extras.add_app_links), _DOMAINS_AT_ONCE),
             "domain_options.ndjson": (_adding(extras.add_domain_options), _ROWS_AT_ONCE),
             "deleted_links.ndjson": (_adding(extras.add_deleted_links), _ROWS_AT_ONCE),

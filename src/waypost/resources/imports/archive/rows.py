@@ -16,7 +16,8 @@ from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
 from waypost.resources.domains.options.schemas import DomainOptionsChange
 from waypost.resources.imports.json_fields import MAX_NUMBER
-from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank
+from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank, TagName
+from waypost.resources.links.tags.model import TagColor
 
 _TEXTS = ("ip", "country", "referrer", "device", "browser", "platform")
 _MAX_TEXT = 2_048
@@ -77,6 +78,11 @@ class AppLinksRow(BaseModel):
 
 class DomainOptionsRow(DomainOptionsChange):
     hostname: ShortText
+
+
+class TagRow(BaseModel):
+    name: TagName
+    color: TagColor
 
 
 class PixelRow(BaseModel):

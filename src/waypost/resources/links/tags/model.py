@@ -11,6 +11,8 @@ from waypost.database import Id, Instant, metadata
 from waypost.resources.links.model import SLUG
 
 TagColor = Literal["gray", "red", "orange", "yellow", "green", "teal", "blue", "violet", "pink"]
+MAX_TAGS = 1_000
+"""Per account, beyond which only links add some."""
 TAG_COLORS: tuple[TagColor, ...] = get_args(TagColor)
 
 tags = Table(  # each tag of a link has a row; so do tags without links

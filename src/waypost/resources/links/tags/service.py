@@ -18,15 +18,14 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links.bulk import changes
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.tags import store
-from waypost.resources.links.tags.model import Tag
+from waypost.resources.links.tags.model import MAX_TAGS, Tag
 from waypost.resources.links.tags.schemas import NewTag, TagChange
 
-MAX_TAGS = 1_000
-"""Per account, beyond which only links add some."""
 MAX_SEARCH = 255
 TOO_MANY = f"An account may have at most {MAX_TAGS:,} tags. Delete one that is no longer needed."
 NAME_TAKEN = "Another tag has this name. Choose another one, or change that tag."
 _NOT_AUDITED = ("id", "account_id", "links_count", "clicks", "created_at", "updated_at")
+CHANGED = "Another request changes this tag, or one of the new name. Try again in a moment."
 BUSY = "Another change of many links is running. Try again when it has finished."
 
 
@@ -93,7 +92,8 @@ async def change(deps: Deps, caller: Caller, tag_id: UUID, requested: TagChange,
             is_renamed = after.name != tag.name and not other
             if is_renamed:  # the links, and the count of them, stay with the old name until they are changed
                 after = replace(after, links_count=0)
-            await store.save(tx, after)
+            if not await store.save(tx, after):
+                raise InProgress(CHANGED)
             if is_renamed:
                 await store.add(tx, account, tag.name, tag.color, tag.created_at, links_count=tag.links_count)
             if after.name != tag.name:
@@ -120,7 +120,7 @@ async def _lock(tx: Tx, account: UUID, tag_id: UUID, name: str | None) -> tuple[
     locked = await store.lock(tx, account, {tag.name, name or tag.name})
     tag = locked.get(tag.name, tag)
     if tag.id != tag_id or tag.name not in locked:  # it was renamed just now
-        raise InProgress(BUSY)
+        raise InProgress(CHANGED)
     return tag, locked.get(name) if name and name != tag.name else None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Select, bindparam, delete, func, select, update
+from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Id, Tx, bulk
 from waypost.kit.clock import EPOCH
@@ -22,6 +23,7 @@ MAX_SUMMED = 50_000
 
 _TAG = select(*(tags.c[name] for name in Tag.__dataclass_fields__))
 _ADD_LINKS = "ON CONFLICT (account_id, name) DO UPDATE SET links_count = tags.links_count + excluded.links_count"
+_SET_COLOR = "ON CONFLICT (account_id, name) DO UPDATE SET color = excluded.color WHERE tags.color = 'gray'"
 _KEEP = "ON CONFLICT (account_id, name) DO NOTHING"
 
 
@@ -47,6 +49,19 @@ async def add(tx: Tx, account_id: UUID, name: str, color: TagColor, at: datetime
     return await bulk.insert(tx, tags, [row], on_conflict=_KEEP) > 0
 
 
+async def add_many(tx: Tx, account_id: UUID, colors: Mapping[str, TagColor], at: datetime, *, limit: int) -> list[str]:
+    """Give the tags their colors, unless they have another one than that of new tags. Add those that are missing.
+
+    Return those that are left out, because the account has `limit` tags.
+    """
+    here = await find_colors(tx, account_id, colors)
+    missing = [name for name in colors if name not in here]
+    added = missing[: limit - await count(tx, account_id, limit)]
+    rows = [_row(account_id, name, at, 0, colors[name]) for name in sorted({*here, *added})]
+    await bulk.insert(tx, tags, rows, on_conflict=_SET_COLOR)
+    return missing[len(added) :]
+
+
 def _row(account_id: UUID, name: str, at: datetime, links_count: int, color: TagColor = "gray") -> bulk.BulkRow:
     values: dict[str, Any] = {"id": new_id(), "account_id": account_id, "color": color}
     values |= {"name": name, "folded_name": name.casefold(), "links_count": links_count, "clicks": 0}
@@ -70,10 +85,15 @@ async def lock(tx: Tx, account_id: UUID, names: Collection[str]) -> dict[str, Ta
     return {row.name: Tag(*row) for row in await tx.execute(query.order_by(tags.c.name).with_for_update())}
 
 
-async def save(tx: Tx, tag: Tag) -> None:
+async def save(tx: Tx, tag: Tag) -> bool:
+    """Return False if there is another tag of this name now. The transaction has failed then."""
     values: dict[str, Any] = {"name": tag.name, "folded_name": tag.name.casefold(), "color": tag.color}
     values |= {"links_count": tag.links_count, "updated_at": tag.updated_at}
-    await tx.execute(update(tags).where(tags.c.id == tag.id).values(values))
+    try:
+        await tx.execute(update(tags).where(tags.c.id == tag.id).values(values))
+    except IntegrityError:
+        return False
+    return True
 
 
 async def delete_unused(tx: Tx, account_id: UUID, name: str) -> bool:
