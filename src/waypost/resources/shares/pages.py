@@ -107,7 +107,7 @@ class SharedPages(Pages[Deps]):
     async def _show(self, call: PageCall) -> Response:
         request = call.request
         token, is_file = _split(call.token)
-        async with self._requests.slot(token):
+        async with self._requests.slot(self._client(request)):
             opened = await self._open(request, token)
             if opened.share.password_hash and not self._has_password(request, opened.share):
                 return _ask_password()
@@ -119,7 +119,7 @@ class SharedPages(Pages[Deps]):
     async def _embed(self, call: PageCall) -> Response:
         request = call.request
         signature, is_file = _split(request.path_params["signature"])
-        async with self._requests.slot(call.token):
+        async with self._requests.slot(self._client(request)):
             opened = await self._open(request, call.token)
             if not self._deps.is_signed(opened.share, signature):
                 await self._unknown.require(self._client(request))
@@ -150,16 +150,13 @@ class SharedPages(Pages[Deps]):
         except Unavailable:
             return _ask_password(password_pages.BUSY)
         response = RedirectResponse(_url_of(request), 303, {"Cache-Control": "private, no-store"})
+        id_, now = share.id.hex.encode(), self._deps.clock().timestamp()
+        sent, is_secure = request.headers.get("cookie", "").encode("latin-1"), is_https(request, self._trusted)
         for path in (request.url.path, f"{request.url.path}{_FILE}"):
-            for cookie in self._cookies.new(
-                share.id.hex.encode(),
-                share.access_version,
-                self._deps.clock().timestamp(),
-                path=path.encode(),
-                header=request.headers.get("cookie", "").encode(),
-                is_https=is_https(request, self._trusted),
-            ):
-                response.raw_headers.append((b"set-cookie", cookie))
+            cookies = self._cookies.new(
+                id_, share.access_version, now, path=path.encode(), header=sent, is_https=is_secure
+            )
+            response.raw_headers += [(b"set-cookie", cookie) for cookie in cookies]
         return response
 
     def _has_password(self, request: Request, share: Share) -> bool:
