@@ -97,6 +97,21 @@ async def test_a_second_run_changes_only_what_changed_at_the_source(db: Database
     assert await row_counts(db) == rows | added
 
 
+async def test_links_that_forward_do_it_here(db: Database, alice: Person) -> None:
+    deps, forwarding = new_deps(db), replace(link("a"), forwards_query=True)
+
+    async def forwarded() -> list[str | None]:
+        found = await stored(db)
+        return [found[name].forward_query for name in ("a", "b")]
+
+    await run(deps, alice, Pages([[forwarding, link("b")]]))
+    assert await forwarded() == ["all", None]
+    again = await run(deps, alice, Pages([[forwarding, link("b")]]))
+    assert (again.counts.updated, again.counts.unchanged) == (0, 2)
+    await run(deps, alice, Pages([[link("a"), link("b")]]))
+    assert await forwarded() == [None, None]
+
+
 async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: Person) -> None:
     deps, source = new_deps(db), [[link("a")]]
     await run(deps, alice, Pages(source))

@@ -32,9 +32,9 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
 _link_values = attrgetter(*LINK_FIELDS)
-FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "archived")
+FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "forward_query", "archived")
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
-_DIGEST_SIZE = 8  # hexadecimal digits per field; `archived` has none for a link of another service
+_DIGEST_SIZE = 8  # hexadecimal digits per field; the last two have none for most links of another service
 _KEPT = {
     *("id", "account_id", "slug", "folded_slug", "clicks", "og_image_file_name", "og_image_bytes"),
     *("created_at", "created_by"),
@@ -134,6 +134,7 @@ def draft(
         is_enabled=source.is_enabled and not fitted.is_disabled,
         starts_at=fitted.starts_at,
         click_limit=fitted.click_limit,
+        forward_query="all" if source.forwards_query else None,
     )
     if source.archived:
         link = replace(link, **source.archived.copied_fields(pixels))
@@ -191,7 +192,7 @@ def changed_fields(before: str, after: str) -> list[str]:
 
 def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
-    replaced = {name for name in names if name in LINK_FIELDS}
+    replaced = {name for name in names if name in LINK_FIELDS or name == "forward_query"}
     if "archived" in names:
         replaced = Link.__dataclass_fields__.keys() - _KEPT - ({"og_image"} if link.og_image_file_name else set())
     own: dict[str, Any] = {name: getattr(new, name) for name in replaced}
@@ -221,8 +222,10 @@ def _digest(link: Link, source: SourceLink) -> str:
         _routing_text(source),
         str(link.click_limit or ""),
     )
+    if source.forwards_query:
+        texts = *texts, "all"
     if source.archived:
-        texts = *texts, json.dumps(source.archived.to_compare(link), sort_keys=True)
+        texts = *texts, "", json.dumps(source.archived.to_compare(link), sort_keys=True)
     return "".join(map(_digest_of, texts))
 
 

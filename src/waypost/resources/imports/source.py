@@ -108,6 +108,8 @@ class SourceLink:
 
     Not validated, see `fitting.fit`. `click_limit`: how many clicks the source allows in all.
     """
+    forwards_query: bool = False
+    """Whether visitors' parameters are added to the destination."""
     lost_rules: Sequence[str] = ()
     """Rules that cannot be expressed here, in a few words each: the link is imported disabled."""
     bot_clicks: int = 0

@@ -21,6 +21,7 @@ def short_io_link(number: int, **fields: Any) -> dict[str, Any]:
         "expiresAt": None,
         "hasPassword": False,
         "cloaking": False,
+        "skipQS": False,
         **fields,
     }
 

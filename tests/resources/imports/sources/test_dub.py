@@ -50,6 +50,7 @@ async def test_reads_all_fields() -> None:
                 created_at=datetime(2023, 7, 8, 9, 10, 11, 123000, UTC),
                 expires_at=datetime(2024, 1, 1, tzinfo=UTC),
                 clicks=7,
+                forwards_query=True,
                 routing={
                     "rules": [
                         _rule("platform", "iOS", "https://apps.example.com/ios"),

@@ -66,6 +66,7 @@ async def test_reads_all_fields() -> None:
                 created_at=datetime(2022, 3, 4, 4, 6, 7, tzinfo=UTC),
                 expires_at=datetime(2022, 12, 31, 23, tzinfo=UTC),
                 clicks=42,
+                forwards_query=True,
                 routing={
                     "rules": [
                         {

@@ -51,6 +51,7 @@ async def test_reads_all_fields() -> None:
                 created_at=datetime(2022, 5, 6, 7, 8, 9, tzinfo=UTC),
                 expires_at=datetime(2022, 12, 31, 23, tzinfo=UTC),
                 other_addresses=[],
+                forwards_query=True,
                 routing={
                     "rules": [
                         {

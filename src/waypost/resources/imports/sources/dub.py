@@ -109,6 +109,7 @@ class Dub:
                 password=text(row, "password"),
                 fallback_url=text(row, "expiredUrl"),
             ),
+            forwards_query=True,  # of every link
             left_out=[
                 *(["preview text and image"] if row.get("proxy") else []),
                 *(["external ID"] if row.get("externalId") else []),

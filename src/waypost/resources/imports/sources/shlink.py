@@ -157,6 +157,7 @@ class Shlink:
                 starts_at=time(meta, "validSince"),
                 click_limit=integer(meta, "maxVisits"),
             ),
+            forwards_query=row.get("forwardQuery") is True,
             lost_rules=lost_rules,
             bot_clicks=integer(visits, "bots") or 0,
         )

@@ -132,6 +132,7 @@ def _link(row: Row, domain: Row) -> SourceLink:
             click_limit=integer(row, "clicksLimit"),
             fallback_url=text(row, "expiredURL"),
         ),
+        forwards_query=row.get("skipQS") is False,
         lost_rules=["a destination by country"] if len(by_country) < len(countries) else [],
         left_out=[
             *(["retargeting pixels"] if any(row.get(name) for name in PIXELS) else []),
