@@ -51,12 +51,14 @@ _NEW: JsonObject = {
     "tags": {"type": "array", "items": _TEXT},
     "expires_at": _TEXT,
     "utm_params": {"type": "object"},
+    "options": {"type": "object"},
 }
 _DESCRIBED: JsonObject = {
     **_NEW,
     "hostname": {**_TEXT, "description": "Custom domain, see list_domains"},
     "expires_at": {**_TEXT, "description": "ISO 8601 time"},
     "utm_params": {"type": "object", "description": "utm_source, utm_medium, utm_campaign, utm_term, utm_content"},
+    "options": {"type": "object", "description": "forward_query: none, all or names; forward_path: boolean"},
 }
 
 
