@@ -10,6 +10,7 @@ from html import unescape
 from typing import Any
 
 import httpx
+import pytest
 from browsing import Browser, WebApp
 from people import START
 from resources.clicks.test_dashboard import words
@@ -18,10 +19,13 @@ from resources.clicks.visited import fill, new_click
 from resources.shares.asking import new_sharer
 
 from waypost.accounts import suspension
+from waypost.accounts.members import store as memberships
+from waypost.resources.clicks.backends.sql.read import SqlReader
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
 from waypost.resources.shares import pages
+from waypost.resources.shares.statistics import TOO_LARGE
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -319,4 +323,27 @@ async def test_pages_are_kept_for_some_seconds_unless_the_share_changes(place: W
     assert total(await eve.get(path_of(share))) == 2
     place.clock.move(timedelta(microseconds=1))
     await ada.ask("PATCH", f"/{share['id']}", json={"filters": {"country": "XX"}})
+    assert total(await eve.get(path_of(share))) == 0
+
+
+async def test_says_when_clicks_are_too_many_to_be_counted(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqlReader, "max_counted", 3)
+    ada, eve = await new_sharer(place), await visitor(place)
+    link = await ada.link(slug="spring")
+    await fill(place.db, clicks_of(link, [0] * 7, country="DE"))
+    shared = path_of(await ada.share(filters={"country": "DE"}))
+    page = await eve.get(shared)
+    assert (page.status_code, TOO_LARGE in words(page.text)) == (422, True)
+    assert " visits" not in page.text, "nothing says how many"
+    assert (await eve.get(f"{shared}.csv")).status_code == 422
+
+
+async def test_a_share_stays_when_its_maker_leaves(place: WebApp) -> None:
+    ada, eve = await new_sharer(place), await visitor(place)
+    bob = await place.member("bob@example.com", ada.browser.account, "editor")
+    sent = await bob.post("/shares/new", {"name": "By Bob"})
+    assert sent.status_code == 303
+    async with place.db.write() as tx:
+        await memberships.remove(tx, ada.browser.account.id, bob.person.id)
+    (share,) = (await ada.ask("GET")).json()["data"]
     assert total(await eve.get(path_of(share))) == 0
