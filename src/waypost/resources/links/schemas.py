@@ -55,7 +55,7 @@ HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
 class LinkOptionsChange(Body):
     """What is left out stays as it is; null means that the link follows its domain."""
 
-    EXAMPLE: ClassVar = {"forward_query": ["utm_*", "gclid"]}
+    EXAMPLE: ClassVar = {"forward_query": ["utm_*", "gclid"], "forward_path": False}
 
     forward_query: ForwardQueryField | None = field(f"{FORWARD_QUERY}; null as the domain says", ["utm_*", "gclid"])
     forward_path: bool | None = field(f"{FORWARD_PATH}; null as the domain says", True)
