@@ -109,7 +109,12 @@ async def test_colors_are_shown_where_tags_are(place: WebApp) -> None:
     link = await add(place, ada, "a", "mail", "zzz")
     await ada.post(await path_of(ada, "mail"), {"name": "mail", "color": "violet"})
     vera = await place.member("vera@example.com", ada.account, "viewer")  # type: ignore[arg-type]
-    for browser, path in ((ada, "/links"), (ada, f"/links/{link}/edit"), (vera, f"/links/{link}/edit")):
+    for browser, path in (
+        (ada, "/links"),
+        (ada, f"/links/{link}"),
+        (ada, f"/links/{link}/edit"),
+        (vera, f"/links/{link}/edit"),
+    ):
         page = (await browser.get(path)).text
         assert re.search(r'class="badge (check )?tag violet"[^>]*>(<[^>]+>)*mail', page), path
         assert re.search(r'class="badge (check )?tag gray"[^>]*>(<[^>]+>)*zzz', page), path

@@ -40,6 +40,7 @@ from waypost.resources.clicks.stats.read import (
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import routing
 from waypost.resources.links.routing import LinkRouting
+from waypost.resources.links.tags import store as tag_store
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
 
 _ZONE = "timezone"
@@ -99,12 +100,14 @@ class StatsPages(Pages[Context]):
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
+            tag_colors = await tag_store.find_colors(tx, session.account.id, link.tags)
         asked = self._ask(call.request, LINK_FILTERS, since=link.created_at)
         context = await self._read(asked, Subject(session.account.id, link.id), routed)
         context |= {
             "link": link,
             "is_domain_served": not unserved,
             "is_routed": routed is not None,
+            "tag_colors": tag_colors,
             "imported_clicks": imported.get(link.id, 0),
             "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
             "live_url": f"/links/{link.id}/live",
