@@ -14,6 +14,7 @@ from waypost.commands.audit import audit
 from waypost.commands.clicks import clicks, export, stats
 from waypost.commands.domains import domain
 from waypost.commands.import_links import import_links
+from waypost.commands.link_health import link_health
 from waypost.commands.members import member
 from waypost.commands.operators import operator
 from waypost.commands.reports import report
@@ -51,7 +52,22 @@ def _version() -> str:
 
 # plain text: rendering help as Markdown would take 0.1 s more
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
-for group in (account, member, key, audit, operator, domain, clicks, stats, report, export, webhook, secrets, spool):
+for group in (
+    account,
+    member,
+    key,
+    audit,
+    operator,
+    domain,
+    link_health,
+    clicks,
+    stats,
+    report,
+    export,
+    webhook,
+    secrets,
+    spool,
+):
     app.command(group)
 app.command(import_links, name="import")
 

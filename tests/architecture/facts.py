@@ -77,6 +77,7 @@ ENDPOINTS = {
     "links_create_alias": Endpoint("POST", "/v1/links/{id}/aliases", LINKS_WRITE, 201),
     "links_delete_alias": Endpoint("DELETE", "/v1/links/{id}/aliases/{alias_id}", LINKS_WRITE, 204),
     "links_get_routing": Endpoint("GET", "/v1/links/{id}/routing", LINKS_READ, 200),
+    "links_get_health": Endpoint("GET", "/v1/links/{id}/health", LINKS_READ, 200),
     "links_set_routing": Endpoint("PUT", "/v1/links/{id}/routing", LINKS_WRITE, 200),
     "links_delete_routing": Endpoint("DELETE", "/v1/links/{id}/routing", LINKS_WRITE, 204),
     "domains_get_app_links": Endpoint("GET", "/v1/domains/{id}/app-links", DOMAINS_READ, 200),

@@ -535,7 +535,10 @@ async def test_documented_parameters_of_links_are_read(document: Document, key: 
     documented = {
         each["name"]: document.field(each["schema"]) for each in document.operation("links_list")["parameters"]
     }
-    assert list(documented) == ["page", "per_page", "search", "tag", "hostname", "status"]
+    assert list(documented) == [
+        *("page", "per_page", "search", "tag", "hostname", "status"),
+        *("health", "unused_since", "expired_before"),
+    ]
     assert documented["status"]["enum"] == ["active", "inactive"]
     for name in documented:
         answer = await document.ask(key, "links_list", params={name: "\x01"})

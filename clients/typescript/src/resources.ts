@@ -156,6 +156,11 @@ export class Links extends Resource {
     return this.sender.send(readData, "GET", path`links/${id}/options`, {}, options);
   }
 
+  /** Get what the regular visits of the link's destinations found. */
+  getHealth(id: string, options?: CallOptions): Promise<types.LinkHealth> {
+    return this.sender.send(readData, "GET", path`links/${id}/health`, {}, options);
+  }
+
   /** Get where visitors of the link are sent. A link without routing has empty lists and nulls. */
   getRouting(id: string, options?: CallOptions): Promise<types.Routing> {
     return this.sender.send(readData, "GET", path`links/${id}/routing`, {}, options);

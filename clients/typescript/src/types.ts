@@ -561,6 +561,8 @@ export interface FiltersInput {
   /** UTM contents of links, `none` for links without one; `-` before one excludes it */
   utm_content?: string[];
 }
+/** `broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed otherwise, or not on three days yet; `unchecked`: not visited yet */
+export type HealthStatus = "ok" | "broken" | "uncertain" | "unchecked";
 export interface Hour {
   /** Day of the week, from 1 for Monday to 7 */
   weekday: number;
@@ -670,6 +672,20 @@ export interface LinkCreatedEvent {
   created_at: string;
   /** What happened */
   data: Link;
+}
+export interface LinkHealth {
+  /** ID of the link */
+  link_id: string;
+  /** What the visits found */
+  status: HealthStatus;
+  /** Time of the last visit */
+  checked_at: string | null;
+  /** HTTP status of the response; null without a response */
+  http_status: number | null;
+  /** What is wrong, in words */
+  reason: string | null;
+  /** First visit in a row with success, or without */
+  since: string | null;
 }
 export interface LinkOptions {
   /** ID of the link */
@@ -832,6 +848,12 @@ export interface LinksListQuery {
   hostname?: string;
   /** Status of the link */
   status?: LinkStatus;
+  /** Status of the link's health */
+  health?: HealthStatus;
+  /** Links from before this time that nobody has clicked since */
+  unused_since?: TimeInput;
+  /** Links that expired before this time */
+  expired_before?: TimeInput;
 }
 /** Parameters of the operation: Get a link's statistics */
 export interface LinksStatsQuery {

@@ -11,6 +11,7 @@ DAY = 86_400_000_000
 """Microseconds of a day."""
 QUARTER = DAY // 96
 """Microseconds of a quarter of an hour."""
+_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=\d{2}:?\d{2}$)")
 _ISO_8601 = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
 )
@@ -39,6 +40,11 @@ def parse_timestamp(text: str) -> datetime:
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except OverflowError as error:
         raise ValueError(text) from error
+
+
+def parse_query_timestamp(text: str) -> datetime:
+    """Parse as `parse_timestamp` what a query contains: a `+` that was not written as %2B reads as a space."""
+    return parse_timestamp(_SPACE_BEFORE_OFFSET.sub("+", text))
 
 
 def microseconds(at: datetime) -> int:

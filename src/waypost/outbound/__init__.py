@@ -8,7 +8,17 @@ from waypost.outbound.client import OperatorOutbound, Outbound, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_lookup import DnsLookup, printable
 from waypost.outbound.dns_records import DnsRecords
-from waypost.outbound.errors import BadRedirect, NotPublic, OutboundError, Unreachable, Unsafe, in_words
+from waypost.outbound.errors import (
+    BadCertificate,
+    BadRedirect,
+    NoSuchHost,
+    NotPublic,
+    OutboundError,
+    Unreachable,
+    Unsafe,
+    in_words,
+)
+from waypost.outbound.host_pace import HostPace
 from waypost.outbound.limit import Pace
 from waypost.outbound.page import PageMetadata
 from waypost.outbound.response import Headers, OutboundResponse
@@ -16,12 +26,15 @@ from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import SafeBrowsing, UrlSafety
 
 __all__ = [
+    "BadCertificate",
     "BadRedirect",
     "Blocklist",
     "DestinationChecker",
     "DnsLookup",
     "DnsRecords",
     "Headers",
+    "HostPace",
+    "NoSuchHost",
     "NotPublic",
     "OperatorOutbound",
     "Outbound",

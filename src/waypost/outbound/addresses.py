@@ -18,7 +18,7 @@ from aiohappyeyeballs import AddrInfoType
 from waypost.kit.proxies import IpAddress, Network
 from waypost.kit.urls import ANY_NAME, NO_NAME, PrivateNames, Url, is_public_name
 from waypost.outbound.dns_records import DnsRecords
-from waypost.outbound.errors import NotPublic, Unreachable
+from waypost.outbound.errors import NoSuchHost, NotPublic, Unreachable
 
 ConnectOn = Callable[[socket.socket], Awaitable[None]]
 
@@ -73,6 +73,7 @@ _NO_ADDRESS = {
     "loop": "the name servers gave no usable response",
     "no_record": "the host has no address",
 }
+_NO_HOST = {"no_name", "no_record"}
 
 
 def unwrap(address: IpAddress) -> IpAddress:
@@ -158,7 +159,9 @@ class HostResolver:
         addresses = [ip_address(value) for lookup in lookups for value in lookup.values]
         if not addresses:
             problems = {lookup.problem for lookup in lookups}
-            raise Unreachable(f"dns: {next(reason for problem, reason in _NO_ADDRESS.items() if problem in problems)}")
+            problem = next(problem for problem in _NO_ADDRESS if problem in problems)
+            error = NoSuchHost if problem in _NO_HOST else Unreachable
+            raise error(f"dns: {_NO_ADDRESS[problem]}")
         return addresses
 
 

@@ -17,7 +17,8 @@ from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, PrivateHost, Url
 from waypost.outbound.client import Outbound
 from waypost.outbound.cookies import SiteCookies
-from waypost.outbound.errors import BadRedirect, NotPublic, Unreachable, Unsafe
+from waypost.outbound.errors import BadRedirect, NotPublic, TooManyRedirects, Unreachable, Unsafe
+from waypost.outbound.host_pace import HostPace
 from waypost.outbound.page import PageMetadata, read_metadata
 from waypost.outbound.response import OutboundResponse
 from waypost.outbound.url_safety import UrlSafety
@@ -50,6 +51,7 @@ class _Expected:
 
 
 _PAGE = _Expected(("text/html", "application/xhtml+xml"), "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5", MAX_HTML)
+_STATUS = _Expected((), _PAGE.accept, 0)
 _IMAGES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  # the second is wrong but common
 
 
@@ -70,8 +72,19 @@ class DestinationChecker:
         work, wait = TimeBudget(DEADLINE), wait or TimeBudget(MAX_WAIT)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, _PAGE, account, work, wait)
+        if 500 <= response.status < 600:  # sites reject bots (even with 999), and a link may precede its page
+            raise Unreachable(f"the server responded {response.status}")
         async with self._metadata_slots.slot(account, wait):
             return await _read_metadata(response)
+
+    async def find_status(self, url: Url, *, account: UUID, pace: HostPace) -> int:
+        """Return the status of what the URL leads to, without its body. Waits as long as `pace` and others let it.
+
+        Raises NotPublic, Unreachable, Unsafe; Busy if too many are waiting.
+        """
+        work, wait = TimeBudget(DEADLINE), TimeBudget(None)
+        async with self._checks.slot(account, wait):
+            return (await self._follow(url, _STATUS, account, work, wait, pace)).status
 
     async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
         """Fetch a body of an image type; the caller checks that it is an image.
@@ -105,13 +118,21 @@ class DestinationChecker:
             await self._outbound.resolve(url)
 
     async def _follow(
-        self, url: Url, expected: _Expected, account: UUID, work: TimeBudget, wait: TimeBudget
+        self,
+        url: Url,
+        expected: _Expected,
+        account: UUID,
+        work: TimeBudget,
+        wait: TimeBudget,
+        pace: HostPace | None = None,
     ) -> OutboundResponse:
         cookies = SiteCookies(self._clock)
         for _ in range(MAX_REDIRECTS + 1):
             # shared fairly among accounts, so that none can keep a host to itself
             host = self._hosts.setdefault(url.host, FairQueue(MAX_PER_HOST, per_key=MAX_PER_HOST, busy_message=_BUSY))
             async with host.slot(account, wait):
+                if pace:
+                    await pace.wait(url.host)
                 try:
                     async with work.use():
                         response = await self._fetch(url, expected, cookies)
@@ -122,12 +143,12 @@ class DestinationChecker:
                 return response
             cookies.receive(url, response.headers.all("set-cookie"))
             url = self._redirect_target(url, location)
-        raise Unreachable("too many redirects")
+        raise TooManyRedirects("too many redirects")
 
     async def _fetch(self, url: Url, expected: _Expected, cookies: SiteCookies) -> OutboundResponse:
-        """Fetch one hop. Only 5xx fails: sites reject bots (even with 999), and a link may precede its page."""
+        """Fetch one hop."""
         await self._check_safety(url)
-        response = await self._outbound.request(
+        return await self._outbound.request(
             "GET",
             url,
             headers={**_AGENT, "Accept": expected.accept, **cookies.header(url)},
@@ -136,9 +157,6 @@ class DestinationChecker:
             max_body=expected.max_body,
             body_types=expected.types,
         )
-        if 500 <= response.status < 600:
-            raise Unreachable(f"the server responded {response.status}")
-        return response
 
     def _redirect_target(self, url: Url, location: str) -> Url:
         """Parse the location like browsers do, and apply the rules for URLs of users."""

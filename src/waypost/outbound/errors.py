@@ -3,7 +3,10 @@
 OutboundError
 ├── NotPublic     the address is not on the public internet
 ├── Unreachable   no usable response: DNS, TCP, TLS, timeout, malformed or 5xx response, too many redirects
-│   └── BadRedirect   to what is no URL of a website: no outage, so it is refused everywhere
+│   ├── BadRedirect   to what is no URL of a website: no outage, so it is refused everywhere
+│   ├── TooManyRedirects
+│   ├── NoSuchHost
+│   └── BadCertificate
 └── Unsafe        a blocklist or Safe Browsing lists the URL
 """
 
@@ -38,13 +41,28 @@ class Unreachable(OutboundError):
         self.reason = reason
         """A few words, such as `timed out` or `tls: certificate has expired`."""
 
+    is_of_network: ClassVar[bool] = True
+    """Whether no server answered."""
+
     @property
     def in_words(self) -> str:
         return in_words(self.reason)
 
 
 class BadRedirect(Unreachable):
-    pass
+    is_of_network = False
+
+
+class TooManyRedirects(Unreachable):
+    is_of_network = False
+
+
+class NoSuchHost(Unreachable):
+    """DNS knows no address of the host."""
+
+
+class BadCertificate(Unreachable):
+    """The certificate is not valid for the host."""
 
 
 class Unsafe(OutboundError):
@@ -71,5 +89,5 @@ def reason_of(error: OSError) -> str:
 
 def handshake_failed(error: OSError) -> Unreachable:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Unreachable(f"tls: {error.verify_message or 'the certificate is not valid'}")
+        return BadCertificate(f"tls: {error.verify_message or 'the certificate is not valid'}")
     return Unreachable(_BY_NUMBER.get(error.errno or 0, "tls: the handshake failed"))

@@ -61,6 +61,7 @@ class Settings(BaseModel):
     secret_key: SecretKeys = None
     trusted_proxies: Networks = []
     destination_check: Literal["required", "lenient"] = "required"
+    link_check_days: int = Field(7, ge=0, le=365)
     outbound_allow: Allowed = []
     outbound_ca_file: File = None
     outbound_proxy: ProxyUrl = None

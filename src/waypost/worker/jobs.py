@@ -179,13 +179,24 @@ async def enqueue(
 
     `id_`: of the thing that has at most one job. One that waits is replaced, and one that is running runs again.
     """
-    job_id = id_ or new_id()
-    row = {"queue": kind.queue.name, "rank": rank, "name": kind.name, "payload": payload, "account_id": account_id}
-    row |= {"run_at": run_at or now, "attempts": 0, "max_attempts": kind.max_attempts or _FOREVER, "deaths": 0}
-    row |= {"error": None, "failed_at": None, "created_at": now}
+    job_id, row = id_ or new_id(), _row(kind, payload, now)
+    row |= {"rank": rank, "account_id": account_id, "run_at": run_at or now}
     statement = upsert(tx, jobs).values(row | {"id": job_id})
     await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_=row))
     return job_id
+
+
+async def enqueue_once(tx: Tx, kind: JobKind, payload: Any, id_: UUID, *, now: datetime) -> None:
+    """Add a job that exists once in the service. One that waits runs now, with its payload; one that runs goes on."""
+    statement = upsert(tx, jobs).values(_row(kind, payload, now) | {"id": id_})
+    waits = (_c.run_at > now) & _c.lease_until.is_(None)
+    await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"run_at": now}, where=waits))
+
+
+def _row(kind: JobKind, payload: Any, now: datetime) -> dict[str, Any]:
+    row = {"queue": kind.queue.name, "rank": 0, "name": kind.name, "payload": payload, "account_id": None}
+    row |= {"run_at": now, "attempts": 0, "max_attempts": kind.max_attempts or _FOREVER, "deaths": 0}
+    return row | {"error": None, "failed_at": None, "created_at": now}
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ async def fill_clickhouse(db: Database, click_store: ClickHouseStore, made: Sequ
 async def _add_counters(db: Database, made: Sequence[Click]) -> None:
     counts = Counter((click.link_id, click.account_id) for click in made if click.kind == "human")
     async with db.write() as tx:
-        await add_clicks(tx, [(*its, count) for its, count in counts.items()])
+        await add_clicks(tx, [(*its, count) for its, count in counts.items()], last_at=0)
         await add_scans(tx, Counter(click.link_id for click in made if click.kind == "human" and click.is_scan))
 
 

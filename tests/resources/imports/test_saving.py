@@ -55,7 +55,7 @@ async def found(db: Database, name: str = "a") -> tuple[Link, LinkRouting | None
 
 async def add_clicks(db: Database, link_id: UUID, account_id: UUID, count: int) -> None:
     async with db.write() as tx:
-        await links.add_clicks(tx, [(link_id.bytes, account_id.bytes, count)])
+        await links.add_clicks(tx, [(link_id.bytes, account_id.bytes, count)], last_at=0)
 
 
 async def test_stores_routing_with_a_hashed_password(db: Database, alice: Person) -> None:

@@ -158,6 +158,6 @@ async def test_two_links_swap_slugs_concurrently(env: Env) -> None:
 async def test_keeps_clicks_counted_meanwhile(env: Env) -> None:
     link = await env.make()
     async with env.deps.db.write() as tx:
-        await add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 5)])
+        await add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 5)], last_at=0)
     assert (await env.changed(link, title="New"))["clicks"] == 5
     assert (await env.find(link)).json()["data"]["clicks"] == 5

@@ -38,7 +38,9 @@ from waypost_client.models import (
     ErrorCorrection,
     EventType,
     Filters,
+    HealthStatus,
     Link,
+    LinkHealth,
     LinkOptions,
     LinkStats,
     LinkStatus,
@@ -598,6 +600,18 @@ class Links:
         """
         return await self._sender.send(lambda payload: Link.from_json(payload["data"]), "GET", path_of("links", id))
 
+    async def get_health(self, id: str) -> LinkHealth:
+        """Get a link's health.
+
+        What the regular visits of the link's destinations found. A broken destination disables nothing.
+
+        Args:
+            id: ID of the link.
+        """
+        return await self._sender.send(
+            lambda payload: LinkHealth.from_json(payload["data"]), "GET", path_of("links", id, "health")
+        )
+
     async def get_options(self, id: str) -> LinkOptions:
         """Get a link's options.
 
@@ -631,6 +645,9 @@ class Links:
         tag: str | None = None,
         hostname: str | None = None,
         status: LinkStatus | None = None,
+        health: HealthStatus | None = None,
+        unused_since: datetime | str | None = None,
+        expired_before: datetime | str | None = None,
     ) -> AsyncPages[Link]:
         """List links.
 
@@ -643,11 +660,24 @@ class Links:
             tag: Links with exactly this tag.
             hostname: A domain of the account, or the shared domain.
             status: Status of the link.
+            health: Status of the link's health.
+            unused_since: Links from before this time that nobody has clicked since.
+            expired_before: Links that expired before this time.
         """
         return self._sender.pages(
             Link.from_json,
             "/links",
-            {"page": page, "per_page": per_page, "search": search, "tag": tag, "hostname": hostname, "status": status},
+            {
+                "page": page,
+                "per_page": per_page,
+                "search": search,
+                "tag": tag,
+                "hostname": hostname,
+                "status": status,
+                "health": health,
+                "unused_since": unused_since,
+                "expired_before": expired_before,
+            },
         )
 
     def list_aliases(self, id: str, *, page: int | None = None, per_page: int | None = None) -> AsyncPages[Alias]:

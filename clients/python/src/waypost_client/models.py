@@ -49,6 +49,10 @@ ErrorCorrection: TypeAlias = Literal["L", "M", "Q", "H"]
 EventType: TypeAlias = Literal["link.created", "link.clicked", "pixel.fired"]
 """Type of an event that a webhook can subscribe to."""
 
+HealthStatus: TypeAlias = Literal["ok", "broken", "uncertain", "unchecked"]
+"""`broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed otherwise, or
+not on three days yet; `unchecked`: not visited yet."""
+
 LinkStatus: TypeAlias = Literal["active", "inactive"]
 """`inactive`: disabled, expired, before its start or after its click limit."""
 
@@ -846,6 +850,35 @@ class Link:
             status=get("status"),
             created_at=read_time(get("created_at")),
             updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
+class LinkHealth:
+    link_id: str
+    """ID of the link."""
+    status: HealthStatus | str
+    """What the visits found."""
+    checked_at: datetime | None
+    """Time of the last visit."""
+    http_status: int | None
+    """HTTP status of the response; None without a response."""
+    reason: str | None
+    """What is wrong, in words."""
+    since: datetime | None
+    """First visit in a row with success, or without."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> LinkHealth:
+        get = data.get
+        return new(
+            cls,
+            link_id=get("link_id"),
+            status=get("status"),
+            checked_at=read_time(get("checked_at")),
+            http_status=get("http_status"),
+            reason=get("reason"),
+            since=read_time(get("since")),
         )
 
 

@@ -1,12 +1,11 @@
 """Parameters of statistics and of lists of clicks in a URL. All problems of a query are reported together."""
 
-import re
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
-from waypost.kit.clock import parse_timestamp
+from waypost.kit.clock import parse_query_timestamp
 from waypost.kit.errors import Problems
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, ClickFilter, FilterName, Filters
 from waypost.resources.clicks.model import HUMAN, KINDS, ClickKind
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"
 ClickKindFilter = Literal[ClickKind, "all"]
-
-_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=\d{2}:?\d{2}$)")
 
 
 def check_names(query: "QueryParams", names: Collection[str], problems: Problems) -> None:
@@ -61,9 +58,8 @@ def check_choice(name: str, text: str, choices: Collection[str], problems: Probl
 def _timestamp(name: str, query: "QueryParams", problems: Problems) -> datetime | None:
     if name not in query:
         return None
-    text = _SPACE_BEFORE_OFFSET.sub("+", query[name])  # a `+` that was not written as %2B reads as a space
     try:
-        return parse_timestamp(text)
+        return parse_query_timestamp(query[name])
     except ValueError:
         problems.add(name, "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z.")
         return None

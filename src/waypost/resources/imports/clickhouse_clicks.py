@@ -48,6 +48,10 @@ class ClickHouseClickWriter:
         human = [click for click in new if click.kind == HUMAN]
         await write.lock(tx)
         counts = Counter((click.link_id, click.account_id) for click in human)
-        await links.add_clicks(tx, [(*link, count) for link, count in counts.items()])
+        await links.add_clicks(
+            tx,
+            [(*link, count) for link, count in counts.items()],
+            last_at=max((click.at for click in human), default=0),
+        )
         await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
         return len(new)

@@ -117,7 +117,7 @@ class SqlClickWriter:
         added = await write.add(tx, new)
         counts = aggregate.Aggregate.of(added)
         await write.save(tx, counts)
-        await links.add_clicks(tx, counts.clicks_per_link())
+        await links.add_clicks(tx, counts.clicks_per_link(), last_at=max((click.at for click in added), default=0))
         await qrcodes.add_scans(tx, counts.scans_per_link())
         return len(added)
 

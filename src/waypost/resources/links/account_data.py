@@ -21,7 +21,7 @@ from waypost.kit.fields import IdText, TimestampText
 from waypost.kit.forward_query import from_text
 from waypost.kit.pagination import PageRequest
 from waypost.resource import DELETED_AT_ONCE
-from waypost.resources.links import aliases, routing, store
+from waypost.resources.links import aliases, health, routing, store
 from waypost.resources.links.aliases.schemas import AliasJson
 from waypost.resources.links.aliases.schemas import to_json as alias_to_json
 from waypost.resources.links.click_counters import find_imported_clicks
@@ -252,4 +252,5 @@ async def delete_rows(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.execute(delete(disabled_links).where(disabled_links.c.link_id.in_(ids)))
     await aliases.delete_of_links(tx, ids)  # hidden links have theirs until they are purged
     await routing.delete_of_links(tx, ids)
+    await health.delete_of_links(tx, ids)
     await tx.execute(delete(links).where(links.c.id.in_(ids)))

@@ -13,6 +13,8 @@ from waypost.resources.links import options_api, service
 from waypost.resources.links.aliases import api as alias_api
 from waypost.resources.links.bulk import api as bulk_api
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.health import HealthStatus
+from waypost.resources.links.health import api as health_api
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import LinkStatus
@@ -34,12 +36,16 @@ from waypost.web import (
 
 _ONE = "/links/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
+_TIME, _EXAMPLE = {"type": "string", "format": "date-time"}, "2026-08-31T00:00:00Z"
 _PARAMETERS = (
     *PAGING,
     parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug, aliases or destination", "pricing"),
     parameter("tag", _LINE, "Links with exactly this tag", "mail"),
     parameter("hostname", _LINE, "A domain of the account, or the shared domain", "go.brand.com"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
+    parameter("health", {"type": "string", "enum": list(get_args(HealthStatus))}, "Status of the link's health"),
+    parameter("unused_since", _TIME, "Links from before this time that nobody has clicked since", _EXAMPLE),
+    parameter("expired_before", _TIME, "Links that expired before this time", _EXAMPLE),
 )
 
 
@@ -98,6 +104,7 @@ ENDPOINTS = [
     *alias_api.ENDPOINTS,
     *routing_api.ENDPOINTS,
     *options_api.ENDPOINTS,
+    *health_api.ENDPOINTS,
     *bulk_api.ENDPOINTS,
     *tag_api.ENDPOINTS,
 ]

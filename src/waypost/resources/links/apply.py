@@ -12,7 +12,7 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.resources import domains
-from waypost.resources.links import aliases, rules, store
+from waypost.resources.links import aliases, health, rules, store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.labels import labels_of
 from waypost.resources.links.model import Link
@@ -45,6 +45,8 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     if not await store.add(tx, new, _search_texts(added)):
         raise Invalid({"body": [rules.FORM_USED]})
     await store.save(tx, changes)
+    if led := [link.id for old, link in changes if old.destination_url != link.destination_url]:
+        await health.reset(tx, led, context.clock())
     if added:
         await aliases.add_many(tx, added)
         await store.save_search_texts(tx, [plan.after for plan in plans if plan.before and plan.aliases])

@@ -9,7 +9,10 @@ from waypost.database import Tx, bulk
 from waypost.resources.links.model import NOT_DELETED, imported_clicks, link_clicks, links
 from waypost.resources.links.store import find_accounts
 
-_ADD_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
+_ADD_CLICKS = (
+    "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks, last_click_at = CASE WHEN"
+    " link_clicks.last_click_at > excluded.last_click_at THEN link_clicks.last_click_at ELSE excluded.last_click_at END"
+)
 _SET_CLICKS = "ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
 
 
@@ -33,12 +36,12 @@ async def count_clicks(tx: Tx, account_id: UUID) -> int:
     return int(await tx.scalar(query) or 0)
 
 
-async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None:
-    """`counts`: (id of the link, id of its account, clicks).
+async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]], *, last_at: int) -> None:
+    """`counts`: (id of the link, id of its account, clicks). `last_at`: the last click of all, in microseconds.
 
     The caller has the lock on statistics, so that one drainer writes at a time. Sorted: neighboring rows share pages.
     """
-    await bulk.insert(tx, link_clicks, sorted(counts), on_conflict=_ADD_CLICKS)
+    await bulk.insert(tx, link_clicks, sorted((*row, last_at) for row in counts), on_conflict=_ADD_CLICKS)
 
 
 async def find_wrong_clicks(tx: Tx, expected: Subquery) -> Sequence[UUID]:
@@ -50,7 +53,7 @@ async def find_wrong_clicks(tx: Tx, expected: Subquery) -> Sequence[UUID]:
 
 async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
     accounts = await find_accounts(tx, clicks)
-    rows = sorted((id_.bytes, accounts[id_].bytes, count) for id_, count in clicks.items() if id_ in accounts)
+    rows = sorted((id_.bytes, accounts[id_].bytes, count, None) for id_, count in clicks.items() if id_ in accounts)
     await bulk.insert(tx, link_clicks, rows, on_conflict=_SET_CLICKS)
 
 

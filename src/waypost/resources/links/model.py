@@ -159,6 +159,7 @@ link_clicks = Table(
     Column("link_id", Id, primary_key=True),
     Column("account_id", Id, nullable=False),
     Column("clicks", BigInteger, nullable=False),
+    Column("last_click_at", Instant),  # or a little later
     sqlite_with_rowid=False,
 )
 Index("ix_link_clicks_most", *(link_clicks.c[name] for name in ("account_id", "clicks", "link_id")))

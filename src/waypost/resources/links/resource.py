@@ -14,6 +14,7 @@ from waypost.worker.run import Periodic, WorkerParts
 if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker
     from waypost.resources.links.deps import Deps
+    from waypost.resources.links.health.visits import LinkVisits
     from waypost.web import Endpoints
 
 
@@ -49,12 +50,15 @@ def _endpoints(web: Web) -> "Endpoints":
 
 def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.resources.links import domain_detach
+    from waypost.resources.links.health.schedule import CHECK_JOB, HealthSchedule
     from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB
     from waypost.resources.links.routing.recheck import RoutingRecheck
     from waypost.resources.links.tags.clicks import TagClicks
 
     settings, context = worker.settings, worker.context
     periodic: list[Periodic] = [(60, TagClicks(context.db, context.clock).step)]
+    if settings.link_check_days:
+        periodic.append((60, HealthSchedule(context.db, settings.link_check_days, context.clock).step))
     if settings.blocklist or settings.safe_browsing_key:
         periodic.append((60, RoutingRecheck(context, worker.destination_checker).step))
     if context.db.dialect == "postgresql":
@@ -78,6 +82,15 @@ def _worker_parts(worker: Worker) -> WorkerParts:
 
         await changes.stop(deps(), tx, job)
 
+    @cache
+    def visits() -> "LinkVisits":
+        from waypost.resources.links.health.visits import LinkVisits
+
+        return LinkVisits(context, worker.destination_checker, settings.link_check_days)
+
+    async def check_health(job: Job) -> Again | None:
+        return await visits().run(job) if settings.link_check_days else None
+
     async def purge(job: Job) -> Again | None:
         from waypost.resources.links.bulk import changes
 
@@ -88,6 +101,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
         handlers={
             domain_detach.JOB: partial(domain_detach.detach_links, context.db, context.routes),
             CHANGE_JOB: change,
+            CHECK_JOB: check_health,
             PURGE_JOB: purge,
         },
         stops={CHANGE_JOB: stop_change},

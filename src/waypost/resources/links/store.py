@@ -16,7 +16,7 @@ from waypost.database import Id, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.redirect import fold, near_change, path_digest
 from waypost.resources import pixels
-from waypost.resources.links import aliases, routing
+from waypost.resources.links import aliases, health, routing
 from waypost.resources.links.model import (
     COLUMNS,
     HOSTNAME,
@@ -75,7 +75,7 @@ async def add(tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str]) -> 
     ]
     if await bulk.insert(tx, links, rows, on_conflict="ON CONFLICT (id) DO NOTHING") < len(rows):
         return False
-    await bulk.insert(tx, link_clicks, [(link.id.bytes, link.account_id.bytes, 0) for link in new])
+    await bulk.insert(tx, link_clicks, [(link.id.bytes, link.account_id.bytes, 0, None) for link in new])
     await _add_tags(tx, new)
     if attached := {link.id: link.pixel_ids for link in new if link.pixel_ids}:
         await pixels.attach_to_new(tx, attached)
@@ -191,6 +191,7 @@ async def purge(tx: Tx, ids: Sequence[UUID]) -> None:
     await pixels.detach_from_links(tx, ids)
     await aliases.delete_of_links(tx, ids)
     await routing.delete_of_links(tx, ids)
+    await health.delete_of_links(tx, ids)
 
 
 async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[Link]:

@@ -78,7 +78,7 @@ async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     async with db.write() as tx:
         humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
-        await add_clicks(tx, [(*its, clicks) for its, clicks in counted.items()])
+        await add_clicks(tx, [(*its, clicks) for its, clicks in counted.items()], last_at=0)
         await add_scans(tx, Counter(each.link_id for each in humans if each.is_scan))
 
 

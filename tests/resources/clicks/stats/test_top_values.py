@@ -112,7 +112,7 @@ async def drain(db: Database, made: Sequence[Click]) -> None:
     """As the drain does."""
     async with db.write() as tx:
         await write.save(tx, Aggregate.of(made))
-        await links.add_clicks(tx, Aggregate.of(made).clicks_per_link())
+        await links.add_clicks(tx, Aggregate.of(made).clicks_per_link(), last_at=0)
 
 
 def at(days_ago: int, hour: int = 12) -> Any:

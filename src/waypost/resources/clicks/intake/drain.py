@@ -268,7 +268,7 @@ class Drainer:
                     raise PositionMoved(drained.segment)
             await write.lock(tx)
             added, sums = await self._save(tx, batch)
-            await links.add_clicks(tx, sums.clicks_per_link())
+            await links.add_clicks(tx, sums.clicks_per_link(), last_at=max((click.at for click in added), default=0))
             await qrcodes.add_scans(tx, sums.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
             self._prepare_next(reached)  # not before, on SQLite: two threads that compute wait for each other's lock

@@ -36,7 +36,7 @@ class Selection:
     def to_payload(self) -> dict[str, Any]:
         if self.ids is not None:
             return {"ids": [str(id_) for id_ in self.ids]}
-        return {"filter": {name: getattr(self.filter, name) for name in LinkFilter.__dataclass_fields__}}
+        return {"filter": self.filter.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class BulkChange:
 
     @property
     def filter(self) -> LinkFilter:
-        return LinkFilter(**self.payload["filter"])
+        return LinkFilter.from_json(self.payload["filter"])
 
     @property
     def can_be_cancelled(self) -> bool:

@@ -12,14 +12,18 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_, select, text, true
 
 from waypost.database import Tx
+from waypost.kit.clock import parse_query_timestamp, parse_timestamp, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import text_problem
 from waypost.resources import domains
 from waypost.resources.domains import names
+from waypost.resources.links.health import HealthStatus
+from waypost.resources.links.health.store import has_status
 from waypost.resources.links.lists import trigrams
 from waypost.resources.links.model import NOT_DELETED, TITLE, LinkStatus, link_clicks, link_tags, links
 
-FILTERS = ("search", "tag", "hostname", "status")
+FILTERS = ("search", "tag", "hostname", "status", "health", "unused_since", "expired_before")
+_TIMES = ("unused_since", "expired_before")
 MAX_SEARCH = 255
 
 Order = Literal["newest", "clicks", "title"]
@@ -62,6 +66,19 @@ class LinkFilter:
     hostname: str | None = None
     on_shared_domain: bool = False
     status: LinkStatus | None = None
+    health: HealthStatus | None = None
+    unused_since: datetime | None = None
+    """Links that are older, and that nobody has clicked since."""
+    expired_before: datetime | None = None
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "LinkFilter":
+        times = {name: parse_timestamp(values[name]) for name in _TIMES if values.get(name)}
+        return cls(**{**values, **times})
+
+    def to_json(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in LinkFilter.__dataclass_fields__}
+        return values | {name: timestamp(values[name]) for name in _TIMES if values[name]}
 
     @property
     def is_empty(self) -> bool:
@@ -81,6 +98,9 @@ def read_filter(query: Mapping[str, str], shared_domain: str, problems: Problems
         problems.add("search", f"This must have at most {MAX_SEARCH} characters.")
     if params["status"] not in {None, *get_args(LinkStatus)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(LinkStatus))}.")
+    if params["health"] not in {None, *get_args(HealthStatus)}:
+        problems.add("health", f"This must be one of: {', '.join(get_args(HealthStatus))}.")
+    times = {name: _read_time(name, params[name], problems) for name in _TIMES}
     hostname = names.canonical_or_lower(params["hostname"] or "")
     is_shared = hostname == shared_domain
     return LinkFilter(
@@ -89,7 +109,17 @@ def read_filter(query: Mapping[str, str], shared_domain: str, problems: Problems
         hostname=None if is_shared else hostname or None,
         on_shared_domain=is_shared,
         status=params["status"],  # type: ignore[arg-type]  # checked above
+        health=params["health"],  # type: ignore[arg-type]
+        **times,
     )
+
+
+def _read_time(name: str, text: str | None, problems: Problems) -> datetime | None:
+    try:
+        return None if text is None else parse_query_timestamp(text)
+    except ValueError:
+        problems.add(name, "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z.")
+        return None
 
 
 class ListStatistics(NamedTuple):
@@ -209,7 +239,21 @@ class ListQuery:
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
+        yield from self._match_care()
         yield from self._match_status(access_path)
+
+    def _match_care(self) -> Iterator[ColumnElement[bool]]:
+        filter_ = self.filter
+        if filter_.health is not None:
+            yield has_status(self.account_id, filter_.health)
+        if filter_.unused_since is not None:
+            since, its = filter_.unused_since, link_clicks.c
+            clicked = select(its.link_id).where(its.link_id == links.c.id, its.last_click_at >= since)
+            yield links.c.created_at < since
+            yield ~clicked.exists()
+        if filter_.expired_before is not None:  # one that has not expired yet did not before either
+            yield links.c.expires_at < filter_.expired_before
+            yield links.c.expires_at <= self.now
 
     def _match_status(self, access_path: AccessPath) -> Iterator[ColumnElement[bool]]:
         ended = _early_or_used_up(self.account_id, self.now)

@@ -13,7 +13,7 @@ from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import Url
 from waypost.outbound import Unreachable
-from waypost.resources.links import checks, routing, service, store
+from waypost.resources.links import checks, health, routing, service, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import LinkRouting
@@ -69,6 +69,8 @@ async def save(
         else:
             await routing.delete_of_links(tx, [link_id])
         await store.save(tx, [(link, changed)])
+        if after.destinations - (before.destinations if before else set()):
+            await health.reset(tx, [link_id], now)
         await deps.routes.changed(tx, [link.slug])
     return RoutedLink(changed, stored)
 

@@ -127,7 +127,11 @@ class ClickHouseDrainer(Drainer):
                 following = Batch()
                 await self.close()  # what was prepared follows a batch that does not begin
             token = await _begin(tx, following)
-            await links.add_clicks(tx, [(*link, count) for link, count in clicks.items()])
+            await links.add_clicks(
+                tx,
+                [(*link, count) for link, count in clicks.items()],
+                last_at=max((click.at for click in human), default=0),
+            )
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
         if following.ranges:

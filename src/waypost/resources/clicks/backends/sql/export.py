@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
 from waypost.accounts import select_account_ids
 from waypost.database import Database, Id, Instant, Tx, bulk, upsert
-from waypost.kit.clock import EPOCH, from_microseconds, microseconds, parse_timestamp
+from waypost.kit.clock import DAY, EPOCH, from_microseconds, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write
 from waypost.resources.clicks.backends.sql.write import RAW_COLUMNS, read_raw_click
@@ -206,7 +206,9 @@ async def add_old_days(tx: Tx, account_id: UUID, days: Sequence[OldDay]) -> int:
     values = [(*key, *value) for key, each in sorted(new.items()) for value in each.values]
     await bulk.insert(tx, click_dimensions, values, on_conflict="ON CONFLICT DO NOTHING")
     of_links = [each for each in new.values() if each.link_id]
-    await links.add_clicks(tx, _sums(of_links, account_id, "clicks"))
+    await links.add_clicks(
+        tx, _sums(of_links, account_id, "clicks"), last_at=max((each.day + 1 for each in of_links), default=0) * DAY
+    )
     await qrcodes.add_scans(tx, {link: count for link, _, count in _sums(of_links, account_id, "scans") if count})
     await top_values.clear_cache_of(tx, account_id)
     return len(of_links)

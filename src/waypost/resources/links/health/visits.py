@@ -1,0 +1,177 @@
+"""Visits the destinations of links that are due: a job of which there is one in the service, in short turns.
+
+So a host gets at most one request a second, whatever the number of workers. A destination is asked once for all
+links that are due with it. A turn that is stopped has changed nothing: its links are still due.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import structlog
+
+from waypost.context import Context
+from waypost.kit.errors import Unavailable
+from waypost.kit.fair_queue import FairQueue
+from waypost.kit.urls import BadUrl
+from waypost.outbound import HostPace, OutboundError
+from waypost.resources.links import routing
+from waypost.resources.links import store as link_store
+from waypost.resources.links.health import rules, store
+from waypost.resources.links.health.model import LinkHealth
+from waypost.resources.links.health.rules import DestinationVisit
+from waypost.resources.links.health.schedule import next_regular_visit
+from waypost.worker.jobs import Again, Job
+
+if TYPE_CHECKING:
+    from waypost.outbound import DestinationChecker
+
+_LINKS_PER_TURN = 200
+_TIME_LIMIT = 20.0  # seconds in which a turn begins visits
+_MAX_CONCURRENT = 16
+_PER_ACCOUNT = 4
+_HOUR = timedelta(hours=1)
+_LEASE = timedelta(hours=2)
+"""Until a link is due again whose visit is held: longer than the rest of the hour."""
+_INACTIVE = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Hour:
+    """The visits of an hour, for all turns in it."""
+
+    hour: int = 0
+    visits: int = 0
+    network_failures: int = 0
+
+
+class LinkVisits:
+    def __init__(
+        self, context: Context, checker: "DestinationChecker", days: int, *, pace: HostPace | None = None
+    ) -> None:
+        """`days`: between two visits of a destination."""
+        self._context = context
+        self._checker = checker
+        self._days = days
+        self._pace = pace or HostPace()
+
+    async def run(self, job: Job) -> Again | None:
+        """Handle the job."""
+        hour = Hour(**job.payload)
+        is_more_due = await self.turn(hour)
+        if is_more_due:
+            return Again(self._context.clock(), payload=asdict(hour))
+        if not hour.visits:
+            return None
+        async with self._context.db.read() as tx:
+            due = await store.find_next_due(tx)
+        end = datetime.fromtimestamp((hour.hour + 1) * 3_600, self._context.clock().tzinfo)
+        return Again(min(due, end) if due else end, payload=asdict(hour))
+
+    async def turn(self, hour: Hour) -> bool:
+        """Visit some of the links that are due. Return whether more are."""
+        now = self._context.clock()
+        current = int(now.timestamp()) // 3_600
+        if hour.hour != current:
+            await self.settle(hour)
+            hour.hour, hour.visits, hour.network_failures = current, 0, 0
+        async with self._context.db.read() as tx:
+            due = await store.find_due(tx, now, _LINKS_PER_TURN)
+            links = {link.id: link for link in await link_store.find_any(tx, [each.link_id for each in due])}
+            routed = await routing.find_of_links(tx, list(links))
+        urls = {
+            id_: list(dict.fromkeys([link.destination_url, *sorted(routed[id_].destinations if id_ in routed else ())]))
+            for id_, link in links.items()
+            if link.status_at(now) == "active"
+        }
+        visits = await self._visit_all([(each.account_id, urls[each.link_id]) for each in due if each.link_id in urls])
+        hour.visits += len(visits)
+        hour.network_failures += sum(visit.failed_at_network for visit in visits.values())
+        changes: list[tuple[LinkHealth, LinkHealth]] = []
+        for before in due:
+            id_ = before.link_id
+            if id_ not in urls:
+                changes.append((before, replace(before, due_at=now + _INACTIVE)))
+            elif all(url in visits for url in urls[id_]):
+                visit = rules.worst([(url, visits[url]) for url in urls[id_]])
+                changes.append((before, self._after(before, visit, urls[id_][0])))
+        async with self._context.db.write() as tx:
+            await store.save(tx, changes)
+            await store.delete_of_links(tx, [each.link_id for each in due if each.link_id not in links])
+        return len(due) == _LINKS_PER_TURN or len(changes) < len(links)
+
+    async def settle(self, hour: Hour) -> None:
+        """Count the held visits of an hour that is over. If most of its visits failed, those links are visited again.
+
+        The next hour visits them, or finds the network still down.
+        """
+        is_ours = rules.failed_at_network(hour.visits, hour.network_failures)
+        if is_ours:
+            log.warning("link checks not counted, most failed", visits=hour.visits, failures=hour.network_failures)
+        now = self._context.clock()
+        is_more_held = True
+        while is_more_held:
+            async with self._context.db.write() as tx:
+                held = await store.find_held(tx, _LINKS_PER_TURN)
+                links = {link.id: link for link in await link_store.find_any(tx, [each.link_id for each in held])}
+                changes = []
+                for before in held:
+                    after = replace(before, held=None, due_at=now)
+                    if before.held and not is_ours and before.link_id in links:
+                        visit, at = rules.read_held(before.held)
+                        regular = self._next_regular(links[before.link_id].destination_url, now)
+                        after = rules.after_visit(before, visit, at, regular)
+                    changes.append((before, after))
+                await store.save(tx, changes)
+            is_more_held = len(held) == _LINKS_PER_TURN
+
+    def _after(self, before: LinkHealth, visit: DestinationVisit, url: str) -> LinkHealth:
+        now = self._context.clock()
+        if visit.failed_at_network:
+            return replace(before, held=visit.to_held(now), due_at=now + _LEASE)
+        return rules.after_visit(before, visit, now, self._next_regular(url, now))
+
+    def _next_regular(self, url: str, now: datetime) -> datetime:
+        return next_regular_visit(url, now, self._days)
+
+    async def _visit_all(self, of_accounts: Sequence[tuple[UUID, Sequence[str]]]) -> Mapping[str, DestinationVisit]:
+        """Visit each destination once, on behalf of the first account that has it. Those without time are left out."""
+        accounts: dict[str, UUID] = {}
+        for account, urls in of_accounts:
+            for url in urls:
+                accounts.setdefault(url, account)
+        visits: dict[str, DestinationVisit] = {}
+        end = time.monotonic() + _TIME_LIMIT
+        queue = FairQueue(
+            _MAX_CONCURRENT,
+            per_key=_PER_ACCOUNT,
+            max_waiting=len(accounts) + 1,
+            max_waiting_per_key=len(accounts) + 1,
+            timeout=None,
+        )
+
+        async def visit(url: str, account: UUID) -> None:
+            async with queue.slot(account):
+                if time.monotonic() < end and (found := await self._visit(url, account)):
+                    visits[url] = found
+
+        async with asyncio.TaskGroup() as group:
+            for url, account in accounts.items():
+                group.create_task(visit(url, account))
+        return visits
+
+    async def _visit(self, url: str, account: UUID) -> DestinationVisit | None:
+        """Return None if the visit has to wait."""
+        try:
+            status = await self._checker.find_status(self._checker.canonical(url), account=account, pace=self._pace)
+        except (OutboundError, BadUrl) as error:
+            return rules.visit_with_error(error)
+        except Unavailable:
+            return None
+        return rules.visit_with_status(status)
