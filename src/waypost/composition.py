@@ -7,6 +7,7 @@ from waypost import mail
 from waypost.context import Context
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
+from waypost.kit.slug_style import SlugStyle
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
 from waypost.redirect import InvalidateRoutes
 from waypost.resources.clicks.backends import new_click_store
@@ -26,6 +27,7 @@ def new_context(settings: Settings, db: Database, publish: InvalidateRoutes, clo
         cname_target=settings.cname_host,
         own_hosts=settings.own_hostnames,
         reserved=settings.reserved_slugs,
+        slug_style=SlugStyle(settings.slug_length, settings.slug_alphabet),
         key_ring=KeyRing.from_setting(secret_text(settings) or token_hex()),  # commands that store no secret need none
         outbound=outbound_client(settings),
         routes=Routes(publish, clock),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
+from waypost.kit.slug_style import SlugStyle
 
 if TYPE_CHECKING:
     from waypost.outbound import Outbound
@@ -25,6 +26,8 @@ class Context:
     """Hosts of the service itself, without ports. Accounts cannot register these or their subdomains."""
     reserved: frozenset[str]
     """Slugs that no link may have, in lower case."""
+    slug_style: SlugStyle
+    """Of slugs that are generated on the shared domain."""
     key_ring: KeyRing = field(repr=False)
     outbound: "Outbound"
     routes: "Routes"

@@ -112,6 +112,11 @@ async def new_pixel(signed: Signed) -> str:
     return pixel
 
 
+async def new_utm_template(signed: Signed) -> str:
+    template: str = (await signed.running.utm_template(signed.key))["id"]
+    return template
+
+
 async def new_share(signed: Signed) -> str:
     share: str = (await signed.running.share(signed.key))["id"]
     return share
@@ -221,6 +226,12 @@ async def prepare_alias(signed: Signed, path: str) -> Callable[[], Awaitable[htt
     return lambda: signed.post(own, hostname=signed.running.latest_hostname, path="sale")
 
 
+async def prepare_alias_of_named(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    await signed.domain()
+    link = (await signed.running.link(signed.key))["short_url"]
+    return lambda: signed.post(path, hostname=signed.running.latest_hostname, path="sale", link=link)
+
+
 async def prepare_redelivery(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
     webhook, delivery = await signed.running.webhook(signed.key)
     return lambda: signed.post(path.replace("{id}", webhook["id"]).replace("{delivery}", delivery["id"]))
@@ -273,6 +284,10 @@ RECIPES: Mapping[str, Recipe] = {
     "/links/{id}/delete": form_of(Signed.link),
     "/links/{id}/routing": form_of(Signed.link, {"click_limit": "5"}),
     "/links/{id}/qrcode": form_of(Signed.link, {"foreground": "#112233"}),
+    "/links/utm-templates/new": form({"name": "Newsletter", "utm_params[utm_source]": "mail"}),
+    "/links/utm-templates/{id}": form_of(new_utm_template, {"name": "Another name"}),
+    "/links/utm-templates/{id}/delete": form_of(new_utm_template),
+    "/links/addresses/new": prepare_alias_of_named,
     "/links/{id}/addresses": prepare_alias,
     "/links/{id}/addresses/{alias_id}/delete": prepare_alias,
     "/links/bulk": prepare_many_links,
@@ -287,6 +302,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/domains/{id}/delete": form_of(Signed.domain),
     "/domains/{id}/options": form_of(Signed.domain, {}),
     "/domains/{id}/app-links": form_of(Signed.domain, {"apple_app_site_association": APP_LINKS}),
+    "/stats/views/new": form({"name": "Last week", "query": "period=7d", "members": "all"}),
     "/shares/new": form({"name": "A share"}),
     "/shares/{id}": form_of(new_share, {"name": "Another name"}),
     "/shares/{id}/delete": form_of(new_share),
@@ -312,6 +328,11 @@ NOT_RECORDED = {
     "/login/passkey/options": "changes nothing",
     "/account/passkeys/options": "changes nothing",
     "/account/two-factor": "shows a secret, and stores nothing",
+    "/stats/reports": "recorded, and only open with a mail server: tests/resources/statistics_reports/test_pages.py",
+    "/stats/reports/{id}/end": "see above",
+    "/stats/reports/unsubscribe/{token}": "of whoever has the email: tests/resources/statistics_reports/test_pages.py",
+    "/stats/views/{id}/edit": "recorded if all members see it: tests/resources/saved_views/test_saved_views.py",
+    "/stats/views/{id}/delete": "see above",
     "/share/{token}": "of visitors, and changes nothing",
     "/account/verify": "confirms who is there, and changes nothing else",
     "/account/verify/passkey": "confirms who is there, and changes nothing else",

@@ -441,6 +441,10 @@ export interface DomainOptions {
   forward_path: boolean;
   /** Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing else and its slug was not generated */
   ignore_case: boolean;
+  /** Characters of generated slugs */
+  slug_length: number;
+  /** Characters of generated slugs: letters and digits, only small letters and digits, or digits. Those that look like others are left out where there are letters */
+  slug_alphabet: SlugAlphabet;
   /** Time of the last change; null if there was none */
   updated_at: string | null;
 }
@@ -451,6 +455,10 @@ export interface DomainOptionsUpdate {
   forward_path?: boolean | null;
   /** Whether visitors reach a link of the domain by its address in other case; true by default */
   ignore_case?: boolean | null;
+  /** Characters of slugs that are generated on the domain, 4 to 20; 7 by default */
+  slug_length?: number | null;
+  /** Characters of generated slugs: letters and digits, only small letters and digits, or digits. Those that look like others are left out where there are letters; `mixed` by default */
+  slug_alphabet?: SlugAlphabet | null;
 }
 /** Status of the verification of a domain */
 export type DomainStatus = "pending" | "verifying" | "verified" | "failed";
@@ -1263,6 +1271,8 @@ export interface SharesListQuery {
      */
   per_page?: number;
 }
+/** Characters of generated slugs */
+export type SlugAlphabet = "mixed" | "lower" | "digits";
 /** The earlier time range: just before, or a year earlier */
 export type StatsComparison = "previous_period" | "previous_year";
 export interface StatsEntry {

@@ -10,6 +10,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, model_va
 
 from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
 from waypost.kit.proxies import Network
+from waypost.kit.slug_style import DEFAULT_SLUGS, LONGEST, SHORTEST, SlugAlphabet
 from waypost.kit.urls import BadUrl, PrivateNames, canonical
 from waypost.settings.formats import (
     Allowed,
@@ -54,6 +55,8 @@ class Settings(BaseModel):
     ignore_case: bool = True
     forward_query: ForwardedParameters = "none"
     forward_path: bool = False
+    slug_length: int = Field(DEFAULT_SLUGS.length, ge=SHORTEST, le=LONGEST)
+    slug_alphabet: SlugAlphabet = DEFAULT_SLUGS.alphabet
     data_dir: Directory = Path("./data")
     database_url: DatabaseUrl = ""
     clickhouse_url: ClickHouseUrl = ""

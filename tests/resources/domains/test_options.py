@@ -20,7 +20,7 @@ async def get(env: Env, domain: dict[str, Any]) -> dict[str, Any]:
 async def test_changes_what_was_sent(env: Env) -> None:
     made = await env.make()
     defaults = {"domain_id": made["id"], "forward_query": "none", "forward_path": False, "ignore_case": True}
-    defaults["updated_at"] = None
+    defaults |= {"slug_length": 7, "slug_alphabet": "mixed", "updated_at": None}
     assert await get(env, made) == defaults
     assert (await patch(env, made, {})).json()["data"] == defaults
     for sent, stored in ((False, False), (None, True), (True, True)):
@@ -34,7 +34,10 @@ async def test_changes_what_was_sent(env: Env) -> None:
         assert (await patch(env, made, {"ignore_case": sent})).status_code == 200
         assert env.published == [], "unchanged"
     assert (await env.find(made)).json()["data"] == made, "not a change of the domain itself"
-    assert faults(await patch(env, made, {"ignore_case": "yes"})).keys() == {"ignore_case"}
+    wrong = {"ignore_case": "yes", "slug_length": 3, "slug_alphabet": "Mixed"}
+    assert faults(await patch(env, made, wrong)).keys() == wrong.keys()
+    slugs = {"slug_length": 20, "slug_alphabet": "digits"}
+    assert (await patch(env, made, slugs)).json()["data"].items() >= slugs.items()
 
 
 async def test_options_end_with_their_domain(env: Env) -> None:

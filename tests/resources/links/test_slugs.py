@@ -4,11 +4,15 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from domains import domain
 from hypothesis import given
 from hypothesis import strategies as st
 from resources.links.env import Env, faults
 
 from waypost.kit.ids import new_id
+from waypost.kit.slug_style import ALPHABETS, SlugStyle
+from waypost.resources.domains.options import store as options_store
+from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.links import rules, store
 from waypost.settings.reserved import RESERVED
 
@@ -16,7 +20,7 @@ from waypost.settings.reserved import RESERVED
 async def test_generates_a_slug(env: Env) -> None:
     link = await env.make()
     assert len(link["slug"]) == 7
-    assert set(link["slug"]) <= set(rules.ALPHABET)
+    assert set(link["slug"]) <= set(ALPHABETS["mixed"])
 
 
 async def test_slugs_are_case_sensitive(env: Env) -> None:
@@ -65,6 +69,20 @@ def test_refuses_reserved_words(slug: str) -> None:
 
 def test_generated_slugs_grow_after_collisions() -> None:
     assert [len(rules.generate_slug(attempt, RESERVED)) for attempt in (0, 3, 4, 8)] == [7, 7, 8, 9]
+    digits = [rules.generate_slug(attempt, RESERVED, SlugStyle(4, "digits")) for attempt in range(5)]
+    assert [len(slug) for slug in digits] == [4, 4, 4, 4, 5]
+    assert all(slug.isdigit() for slug in digits)
+
+
+async def test_slugs_of_a_domain_have_its_style(env: Env) -> None:
+    own = await domain(env.deps.db, env.alice.account_id, "go.brand.test")
+    async with env.deps.db.write() as tx:
+        options = DomainOptions(slug_length=5, slug_alphabet="lower", updated_at=env.clock())
+        await options_store.save(tx, own, options)
+    slug = (await env.make(hostname="go.brand.test"))["slug"]
+    assert len(slug) == 5
+    assert set(slug) <= set(ALPHABETS["lower"])
+    assert len((await env.make())["slug"]) == 7
 
 
 def test_generated_slugs_are_not_rude() -> None:

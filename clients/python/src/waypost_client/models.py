@@ -70,6 +70,9 @@ Scope: TypeAlias = Literal[
 ]
 """What an API key may do."""
 
+SlugAlphabet: TypeAlias = Literal["mixed", "lower", "digits"]
+"""Characters of generated slugs."""
+
 StatsInterval: TypeAlias = Literal["hour", "day", "week", "month"]
 """Length of an entry of a series."""
 
@@ -685,6 +688,11 @@ class DomainOptions:
     ignore_case: bool
     """Whether visitors reach a link by its address in other case, if no other link of the domain differs by nothing
     else and its slug was not generated."""
+    slug_length: int
+    """Characters of generated slugs."""
+    slug_alphabet: SlugAlphabet | str
+    """Characters of generated slugs: letters and digits, only small letters and digits, or digits. Those that look
+    like others are left out where there are letters."""
     updated_at: datetime | None
     """Time of the last change; None if there was none."""
 
@@ -697,6 +705,8 @@ class DomainOptions:
             forward_query=get("forward_query"),
             forward_path=get("forward_path"),
             ignore_case=get("ignore_case"),
+            slug_length=get("slug_length"),
+            slug_alphabet=get("slug_alphabet"),
             updated_at=read_time(get("updated_at")),
         )
 

@@ -55,6 +55,7 @@ from waypost_client.models import (
     Routing,
     Rule,
     Share,
+    SlugAlphabet,
     StatsInterval,
     Tag,
     TagColor,
@@ -316,6 +317,8 @@ class Domains:
         forward_query: str | Sequence[str] | Omitted | None = OMITTED,
         forward_path: bool | Omitted | None = OMITTED,
         ignore_case: bool | Omitted | None = OMITTED,
+        slug_length: int | Omitted | None = OMITTED,
+        slug_alphabet: SlugAlphabet | Omitted | None = OMITTED,
     ) -> DomainOptions:
         """Change a domain's options.
 
@@ -330,12 +333,21 @@ class Domains:
                 the destination.
             ignore_case: Whether visitors reach a link of the domain by its address in other case; true by
                 default.
+            slug_length: Characters of slugs that are generated on the domain, 4 to 20; 7 by default.
+            slug_alphabet: Characters of generated slugs: letters and digits, only small letters and digits, or
+                digits. Those that look like others are left out where there are letters; `mixed` by default.
         """
         return self._sender.send(
             lambda payload: DomainOptions.from_json(payload["data"]),
             "PATCH",
             path_of("domains", id, "options"),
-            body={"forward_query": forward_query, "forward_path": forward_path, "ignore_case": ignore_case},
+            body={
+                "forward_query": forward_query,
+                "forward_path": forward_path,
+                "ignore_case": ignore_case,
+                "slug_length": slug_length,
+                "slug_alphabet": slug_alphabet,
+            },
         )
 
     def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:

@@ -24,6 +24,7 @@ from waypost.resources.domains.lookups import (
     served_id_subquery,
 )
 from waypost.resources.domains.names import readable
+from waypost.resources.domains.options.store import find_slug_styles
 
 __all__ = [
     "CheckUrl",
@@ -36,6 +37,7 @@ __all__ = [
     "find_custom_domains",
     "find_hostnames",
     "find_id",
+    "find_slug_styles",
     "find_unserved",
     "hostname_subquery",
     "hostnames_subquery",

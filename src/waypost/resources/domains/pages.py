@@ -1,6 +1,7 @@
 """Dashboard pages of domains."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.fields import parse
+from waypost.kit.slug_style import SlugAlphabet, SlugStyle
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
@@ -24,6 +26,11 @@ from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_requ
 _ALL = "/domains"
 _ONE = "/domains/{id}"
 _PER_PAGE = 25
+_ALPHABETS: Mapping[SlugAlphabet, str] = {
+    "mixed": "Letters and digits",
+    "lower": "Small letters and digits",
+    "digits": "Digits",
+}
 _TARGET_URLS = ("root_url", "not_found_url")
 
 
@@ -64,9 +71,12 @@ class DomainPages(Pages[WebDeps]):
         options = options_json(call.id, await options_service.get(self._deps, call.session, call.id))
         context["ignores_case"] = options["ignore_case"]
         sent = call.form.fields.get("options") if call.error else None
+        style = SlugStyle(options["slug_length"], options["slug_alphabet"])
+        context |= {"style": style, "alphabets": _ALPHABETS}
         stored = forward_form.fill(options["forward_query"], options["forward_path"])
         context["forwarded"] = sent if isinstance(sent, Mapping) else stored
-        form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS})
+        shown = {"slug_length": str(style.length), "slug_alphabet": style.alphabet}
+        form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS} | shown)
         return call.render("domains/one.html", form, **context)
 
     async def change(self, call: PageCall) -> Response:
@@ -79,6 +89,9 @@ class DomainPages(Pages[WebDeps]):
     async def save_options(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)
         sent = (forward_form.read(call.form) or {}) | {"ignore_case": call.form.is_checked("ignore_case")}
+        sent |= {name: text for name in ("slug_length", "slug_alphabet") if (text := call.form.text(name))}
+        if re.fullmatch(r"[0-9]{1,3}", length := call.form.text("slug_length")):
+            sent["slug_length"] = int(length)
         await options_service.change(self._deps, call.session, call.id, *parse(DomainOptionsChange, sent))
         return redirect(f"/domains/{call.id}", "saved")
 

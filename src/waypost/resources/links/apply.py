@@ -32,7 +32,8 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     changes = [(plan.before, after[plan.after.id]) for plan in changed if plan.before is not None]
     # first the slugs, then domains, tags, links, and the account: transactions wait for each other in the same order
     await _move_slugs(tx, changes, [link for link in new if link.slug])
-    after |= await store.generate_slugs(tx, [link for link in new if not link.slug], context.reserved)
+    without = [link for link in new if not link.slug]
+    after |= await store.generate_slugs(tx, without, context.reserved, context.slug_style)
     new = [after[link.id] for link in new]
     moves = [(None, link.domain_id) for link in new] + [(old.domain_id, link.domain_id) for old, link in changes]
     if any(old != new for old, new in moves) and not await domains.change_links_counts(tx, moves):

@@ -14,6 +14,7 @@ from waypost.kit.clock import EPOCH
 from waypost.kit.errors import Problems
 from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import parse_id
+from waypost.kit.slug_style import ALPHABETS, DEFAULT_SLUGS, SlugStyle
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PageMetadata
 from waypost.redirect import fold
@@ -52,8 +53,6 @@ NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
-ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"  # without 0 O 1 l I
-_FIRST_LENGTH = 7
 _ATTEMPTS_PER_LENGTH = 4
 _RUDE = ("anal", "anus", "arse", "bitch", "cock", "coon", "cum", "cunt", "dick", "dyke", "fag", "fuck", "fuk", "gook",
          "homo", "jizz", "kike", "nazi", "nigg", "paki", "penis", "piss", "porn", "pussy", "rape", "sex", "shit",
@@ -92,11 +91,11 @@ def slug_state(owner: tuple[UUID, UUID | None] | None, account: UUID, link: UUID
     return ("own" if owner[1] is None else "current"), ""
 
 
-def generate_slug(attempt: int, reserved: Collection[str]) -> str:
+def generate_slug(attempt: int, reserved: Collection[str], style: SlugStyle = DEFAULT_SLUGS) -> str:
     """Generate a slug. `attempt` counts from 0: after several collisions slugs get longer, so that one is free."""
-    length = _FIRST_LENGTH + attempt // _ATTEMPTS_PER_LENGTH
+    length, alphabet = style.length + attempt // _ATTEMPTS_PER_LENGTH, ALPHABETS[style.alphabet]
     while True:
-        slug = "".join(secrets.choice(ALPHABET) for _ in range(length))
+        slug = "".join(secrets.choice(alphabet) for _ in range(length))
         if slug.lower() not in reserved and not is_rude(slug):
             return slug
 

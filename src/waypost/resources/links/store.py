@@ -14,8 +14,9 @@ from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, tr
 
 from waypost.database import Id, Tx, bulk
 from waypost.kit.errors import NotFound
+from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest
-from waypost.resources import pixels
+from waypost.resources import domains, pixels
 from waypost.resources.links import aliases, health, routing
 from waypost.resources.links.model import (
     COLUMNS,
@@ -273,14 +274,26 @@ async def reserve_slugs(tx: Tx, links: Sequence[Link]) -> dict[UUID, SlugOwner]:
     return await _reserve(tx, links, _TAKE_OWN)
 
 
-async def generate_slugs(tx: Tx, links: Sequence[Link], reserved: Collection[str]) -> dict[UUID, Link]:
-    """Return the links with slugs that were never used: a generated one must not revive a printed QR code."""
+async def generate_slugs(
+    tx: Tx, links: Sequence[Link], reserved: Collection[str], shared_style: SlugStyle = DEFAULT_SLUGS
+) -> dict[UUID, Link]:
+    """Return the links with slugs that were never used: a generated one must not revive a printed QR code.
+
+    `shared_style`: of those on the shared domain.
+    """
     from waypost.resources.links import rules  # noqa: PLC0415  # redirects do without it
 
     named: dict[UUID, Link] = {}
+    ids = {link.domain_id for link in links if link.domain_id}
+    styles = await domains.find_slug_styles(tx, ids) if ids else {}
+
+    def new_slug(link: Link, attempt: int) -> str:
+        style = styles.get(link.domain_id, DEFAULT_SLUGS) if link.domain_id else shared_style
+        return rules.generate_slug(attempt, reserved, style)
+
     attempt = 0
     while links:
-        new = [replace(link, slug=rules.generate_slug(attempt, reserved)) for link in links]
+        new = [replace(link, slug=new_slug(link, attempt)) for link in links]
         taken = await _reserve(tx, new, _TAKE_UNUSED)
         named |= {link.id: link for link in new if link.id not in taken}
         links = [link for link in new if link.id in taken]

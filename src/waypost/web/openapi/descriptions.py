@@ -26,6 +26,7 @@ ENUMS = {
     "PixelPlatform": "Advertising platform",
     "PlanType": "Type of a plan",
     "Scope": "What an API key may do",
+    "SlugAlphabet": "Characters of generated slugs",
     "StatsComparison": "The earlier time range: just before, or a year earlier",
     "StatsInterval": "Length of an entry of a series",
     "TagColor": "Color of a tag in the dashboard",

@@ -10,6 +10,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
 from waypost.kit.forward_query import ForwardQuery, from_text
+from waypost.kit.slug_style import SlugAlphabet
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.options import store
@@ -23,10 +24,12 @@ class ExportedOptionsJson(TypedDict):
     ignore_case: bool | None
     forward_query: ForwardQuery | None
     forward_path: bool | None
+    slug_length: int | None
+    slug_alphabet: SlugAlphabet | None
 
 
 async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedOptionsJson]]:
-    names = "ignore_case", "forward_query", "forward_path"
+    names = "ignore_case", "forward_query", "forward_path", "slug_length", "slug_alphabet"
     query = select(domains.c.hostname, *(domain_options.c[name] for name in names))
     query = query.join(domain_options, domain_options.c.domain_id == domains.c.id)
     async with db.read() as tx:
@@ -37,6 +40,8 @@ async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[l
             "ignore_case": row.ignore_case,
             "forward_query": from_text(row.forward_query),
             "forward_path": row.forward_path,
+            "slug_length": row.slug_length,
+            "slug_alphabet": row.slug_alphabet,
         }
         for row in rows
     ]

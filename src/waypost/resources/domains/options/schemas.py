@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import AfterValidator, GetJsonSchemaHandler
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
@@ -20,11 +20,16 @@ from waypost.kit.forward_query import (
     from_text,
     to_text,
 )
+from waypost.kit.slug_style import LONGEST, SHORTEST, SlugAlphabet
 from waypost.resources.domains.options.model import IGNORE_CASE, DomainOptions
 
 FORWARD_QUERY = (
     'Which parameters of the visitor\'s query are added to the destination: "none", "all", or 1 to 20 names, of which'
     " an asterisk at the end matches the rest"
+)
+SLUG_ALPHABET = (
+    "Characters of generated slugs: letters and digits, only small letters and digits, or digits. Those that look like"
+    " others are left out where there are letters"
 )
 FORWARD_PATH = "Whether what follows the link's path in the visitor's address is added to the path of the destination"
 
@@ -65,10 +70,16 @@ class DomainOptionsChange(Body):
         "Whether visitors reach a link of the domain by its address in other case; true by default"
     )
 
+    slug_length: Annotated[int, Field(ge=SHORTEST, le=LONGEST)] | None = field(
+        f"Characters of slugs that are generated on the domain, {SHORTEST} to {LONGEST}; 7 by default", 5
+    )
+    slug_alphabet: SlugAlphabet | None = field(f"{SLUG_ALPHABET}; `mixed` by default", "lower")
+
     @property
     def options(self) -> DomainOptions:
         """The options, without those that were not sent."""
-        return DomainOptions(self.ignore_case, to_text(self.forward_query), self.forward_path)
+        query, path = to_text(self.forward_query), self.forward_path
+        return DomainOptions(self.ignore_case, query, path, self.slug_length, self.slug_alphabet)
 
     def apply_to(self, before: DomainOptions) -> DomainOptions:
         sent = self.options._asdict()
@@ -87,6 +98,8 @@ class DomainOptionsJson(TypedDict):
             True,
         ),
     ]
+    slug_length: Annotated[int, doc("Characters of generated slugs", 7)]
+    slug_alphabet: Annotated[SlugAlphabet, doc(SLUG_ALPHABET)]
     updated_at: Annotated[
         TimestampText | None,
         doc("Time of the last change; null if there was none", "2026-11-20T02:56:16.123456Z"),
@@ -99,5 +112,7 @@ def to_json(domain_id: UUID, options: DomainOptions) -> DomainOptionsJson:
         "forward_query": from_text(options.forward_query) or "none",
         "forward_path": bool(options.forward_path),
         "ignore_case": IGNORE_CASE if options.ignore_case is None else options.ignore_case,
+        "slug_length": options.slug_style.length,
+        "slug_alphabet": options.slug_style.alphabet,
         "updated_at": timestamp(options.updated_at) if options.updated_at else None,
     }
