@@ -44,12 +44,14 @@ async def test_creates_lists_and_searches_tags(place: WebApp) -> None:
     assert "No tags yet" in (await ada.get("/tags")).text
     created = await ada.post("/tags/new", {"name": " <b>spring</b> ", "color": "green"})
     assert (created.status_code, created.headers["location"]) == (303, "/tags?done=tag-created")
-    await add(place, ada, "a", "50%", "<b>spring</b>")
+    await add(place, ada, "a", "50%", "<b>spring</b>", "-x", "none")
     page = (await ada.get("/tags")).text
     assert ("&lt;b&gt;spring&lt;/b&gt;" in page, "<b>spring" in page) == (True, False)
     assert 'class="badge tag green"' in page
     assert '"/links?tag=50%25"' in page
-    assert '"/?tag=50%25"' in page
+    for url in ("/?tag=50%25", "/?tag=%5C-x", "/?tag=%5Cnone", "/links?tag=-x"):
+        assert f'href="{url}"' in page, url
+    assert "Tag is -x" in words((await ada.get("/?tag=%5C-x")).text)
     assert "spring" not in words((await ada.get("/tags?search=%25")).text)
     assert "No tag found" in (await ada.get("/tags?search=nothing")).text
     assert "No tags on this page" in (await ada.get("/tags?page=9")).text

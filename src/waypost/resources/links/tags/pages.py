@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -68,6 +69,7 @@ class TagPages(Pages[Deps]):
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         search, request = call.query("search"), call.pagination(_PER_PAGE)
         found: dict[str, Any] = {"search": search, "error": "", "page": Page([], 0, request)}
+        found["statistics_url"] = _statistics_url
         try:
             found["page"] = await service.list_tags(self._deps, call.session, search, request, Problems())
         except Invalid as error:
@@ -82,6 +84,13 @@ def _explained() -> Iterator[None]:
         yield
     except InProgress as error:
         raise Invalid({"body": [error.message]}) from None
+
+
+def _statistics_url(name: str) -> str:
+    """Return the overview with the tag as its filter. Filters have a sign for exclusion, and a word for no tag."""
+    unescaped = name.lstrip("\\")
+    value = f"\\{name}" if unescaped.startswith("-") or unescaped == "none" else name
+    return f"/?{urlencode({'tag': value})}"
 
 
 def _sent(form: Form) -> dict[str, Any]:
