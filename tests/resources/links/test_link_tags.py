@@ -16,7 +16,7 @@ from resources.links.test_audit import entries_of
 from sqlalchemy import Connection, select, update
 
 from waypost import accounts
-from waypost.kit.clock import timestamp
+from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.resources.links import account_data, click_counters
@@ -41,6 +41,12 @@ async def names(env: Env, query: str = "") -> list[str]:
 
 async def find(env: Env, name: str) -> Any:
     return next(tag for tag in (await ask(env, "GET", "?per_page=100")).json()["data"] if tag["name"] == name)
+
+
+async def add_clicks(env: Env, link: dict[str, Any], count: int) -> None:
+    row = UUID(link["id"]).bytes, env.alice.account_id.bytes, count
+    async with env.deps.db.write() as tx:
+        await click_counters.add_clicks(tx, [row], last_at=microseconds(env.clock()))
 
 
 async def tags_of(env: Env, link: dict[str, Any]) -> list[str]:
@@ -70,8 +76,7 @@ async def test_a_tag_of_a_link_exists(env: Env) -> None:
     link = await env.make(tags=["Sale", "sale", "äpfel"])
     await env.make(tags=["sale"])
     await env.make(env.bob, tags=["other"])
-    async with env.deps.db.write() as tx:
-        await click_counters.add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 3)])
+    await add_clicks(env, link, 3)
     page = (await ask(env, "GET")).json()
     assert [(tag["name"], tag["links_count"], tag["clicks"]) for tag in page["data"]] == [
         ("Sale", 1, 3),
@@ -254,8 +259,7 @@ async def test_clicks_of_tags_with_many_links_are_counted_before(env: Env, monke
     for _ in range(2):
         link = await env.make(tags=["many"])
     await env.make(tags=["one"])
-    async with env.deps.db.write() as tx:
-        await click_counters.add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 7)])
+    await add_clicks(env, link, 7)
     count = TagClicks(env.deps.db, env.clock)
     assert ((await find(env, "many"))["links_count"], (await find(env, "many"))["clicks"]) == (2, 0)
     await count.step()
