@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, bindparam, func, or_, select, update
 
 from waypost.accounts import suspension
 from waypost.database import Database, Tx
@@ -31,14 +31,19 @@ def is_on_shared_domain(domain_id: Column[Any]) -> ColumnElement[bool]:
     return ~select(domains.c.id).where(domains.c.id == domain_id).exists()
 
 
-def join_host(statement: Select[Any], domain_id: Column[Any]) -> Select[Any]:
-    """Outer-join the domain and add the columns `hostname` and `is_served`, both null for the shared domain.
+def join_host(
+    statement: Select[Any], domain_id: Column[Any], forward_query: Column[Any], forward_path: Column[Any]
+) -> Select[Any]:
+    """Outer-join the domain, and add the columns `hostname` and `is_served`, both null for the shared domain.
 
-    And what links of the domain forward, `of_domain_query` and `of_domain_path`.
+    And the columns of what a link forwards, or of what its domain says where it does not.
     """
     joined = statement.outerjoin(domains, domains.c.id == domain_id)
-    joined = joined.outerjoin(domain_options, domain_options.c.domain_id == domains.c.id)
-    forwarded = domain_options.c.forward_query.label("of_domain_query"), domain_options.c.forward_path
+    joined = joined.outerjoin(domain_options, domain_options.c.domain_id == domain_id)
+    forwarded = (
+        func.coalesce(forward_query, domain_options.c.forward_query).label("forward_query"),
+        func.coalesce(forward_path, domain_options.c.forward_path).label("forward_path"),
+    )
     return joined.add_columns(domains.c.hostname, domains.c.is_served, *forwarded)
 
 

@@ -42,15 +42,15 @@ from waypost.worker.loop import every
 
 _WORKS = (links.c.is_enabled & ~suspension.is_suspended(links.c.account_id)).label("is_enabled")
 _LINK = select(
-    *(links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, _WORKS, links.c.click_limit),
-    *(links.c.forward_query, links.c.forward_path),
+    links.c.id, links.c.destination_url, links.c.expires_at, links.c.starts_at, _WORKS, links.c.click_limit
 ).select_from(links)
-_ROUTED = routing.join_routing(domains.join_host(_LINK, links.c.domain_id), links.c.id)
+_HOSTED = domains.join_host(_LINK, links.c.domain_id, links.c.forward_query, links.c.forward_path)
+_ROUTED = routing.join_routing(_HOSTED, links.c.id)
 _FIND = pixels.join_pixels(_ROUTED, links.c.id).where(links.c.slug == bindparam("slug"), NOT_DELETED)
 """A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(12), slice(12, 18), slice(18, None)
+_LINK_COLUMNS, _ROUTING_COLUMNS, _PIXEL_COLUMNS = slice(10), slice(10, 16), slice(16, None)
 
 
 class ForwardDefaults(NamedTuple):
@@ -102,11 +102,11 @@ class SqliteRouteSource(_FeedLag):
             raise Unavailable from error
         if not rows:
             return None
-        link_id, destination, *times, is_enabled = rows[0][:5]
-        expires_at, starts_at = (None if time is None else from_microseconds(time) for time in times)
+        link_id, destination, expires_at, starts_at, *others = rows[0][_LINK_COLUMNS]
+        times = (None if time is None else from_microseconds(time) for time in (expires_at, starts_at))
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
-        link = (UUID(bytes=link_id), destination, expires_at, starts_at, is_enabled, *rows[0][_LINK_COLUMNS][5:])
+        link = (UUID(bytes=link_id), destination, *times, *others)
         return _route(link, rows[0][_ROUTING_COLUMNS], encrypted, self._shared, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -210,14 +210,14 @@ def _route(
 
     `encrypted`: the columns of each pixel.
     """
-    link_id, destination, expires_at, starts_at, is_enabled, click_limit, *forwarded, hostname, is_served = link[:10]
+    link_id, destination, expires_at, starts_at, is_enabled, click_limit, hostname, is_served, query, path = link
     *columns, version = of_routing
     shared_host, of_shared = shared
     host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
     expiry = DISABLED if not is_enabled else NEVER if expires_at is None else expires_at.timestamp()
     limit = ClickLimit(click_limit, version or 0) if click_limit else None
-    defaults = of_shared if hostname is None else link[10:]
-    query, path = (default if own is None else own for own, default in zip(forwarded, defaults, strict=True))
+    if hostname is None:  # also of a link whose domain was deleted
+        query, path = of_shared.query if query is None else query, of_shared.has_path if path is None else path
     forwarding = _forwarding(query, bool(path)) if query or path else None
     options = None
     if starts_at or limit or any(columns):
