@@ -34,6 +34,15 @@ def test_reads_the_environment_and_the_file(monkeypatch: pytest.MonkeyPatch) -> 
     assert settings.database == "sqlite:////srv/waypost/waypost.db"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("none", "none"), (" all ", "all"), ("utm_*, gclid", '["utm_*", "gclid"]'), ("none, x", '["none", "x"]')],
+)
+def test_reads_what_is_forwarded(monkeypatch: pytest.MonkeyPatch, text: str, value: str) -> None:
+    monkeypatch.setenv("WAYPOST_FORWARD_QUERY", text)
+    assert load().forward_query == value
+
+
 def test_defaults() -> None:
     settings = load()
     assert (settings.base_url, settings.shared_domain) == ("http://localhost:8000", "localhost:8000")
@@ -125,6 +134,11 @@ def test_an_unknown_name_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("FORWARD_QUERY", ""),
+        ("FORWARD_QUERY", "*"),
+        ("FORWARD_QUERY", "a*b"),
+        ("FORWARD_PATH", "perhaps"),
+        ("IGNORE_CASE", "perhaps"),
         ("BASE_URL", "app.example.com"),
         ("BASE_URL", "https://app.example.com/path"),
         ("BASE_URL", "ftp://app.example.com"),
