@@ -1,5 +1,6 @@
 """Health of links: what visits of a destination say, when they happen, and how people find dead links."""
 
+import re
 import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,8 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from browsing import WebApp
 from people import Person
-from resources.links.env import HOST, PAGE, Env, faults
+from resources.links.env import HOST, PAGE, Env, Website, faults
+from resources.links.test_pages import make
 from sqlalchemy import func, update
 
 from waypost.kit.ids import new_id
@@ -309,3 +312,48 @@ async def test_unused_and_expired_links_are_found(env: Env) -> None:
     assert set(faults(wrong)) == {"health", "unused_since", "expired_before"}
     chosen = LinkFilter(health="broken", unused_since=start)
     assert LinkFilter.from_json(chosen.to_json()) == chosen
+
+
+async def test_pages_show_broken_links_and_lead_to_their_repair(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    assert "Needs attention" not in (await ada.get("/")).text
+    link_id = UUID(await make(ada, site, slug="dead"))
+    await make(ada, site, slug="alive")
+    since = place.clock() - timedelta(days=3)
+    broken = LinkHealth(link_id, ada.account.id, since, "broken", since, 404, "the server responded 404", since)
+    async with place.db.write() as tx:
+        await store.add(tx, [broken])
+    overview = (await ada.get("/")).text
+    assert "Needs attention" in overview
+    assert "the server responded 404, since" in overview
+    assert f'href="/links/{link_id}/edit"' in overview
+    assert 'href="/links?health=broken"' in overview
+    listed = (await ada.get("/links?health=broken")).text
+    assert "Broken: the server responded 404" in listed
+    assert "/alive" not in listed
+    page = (await ada.get(f"/links/{link_id}")).text
+    assert "The destination is broken: the server responded 404" in page
+    form = await ada.get(f"/links/{link_id}/edit")
+    site.pages["/new"] = (200, PAGE)
+    changed = await ada.post(f"/links/{link_id}/edit", {"destination_url": site.url("/new"), "slug": "dead"})
+    assert (form.status_code, changed.status_code) == (200, 303)
+    assert "Needs attention" not in (await ada.get("/")).text
+
+
+async def test_unused_links_are_deleted_by_the_filter(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    old = await make(ada, site, slug="old")
+    async with place.db.write() as tx:
+        past = place.clock() - timedelta(days=100)
+        await tx.execute(update(links).where(links.c.id == UUID(old)).values(created_at=past))
+    await make(ada, site, slug="young")
+    listed = (await ada.get("/links")).text
+    since = re.findall(r'value="([\d-]+)">Unused for 90 days', listed)[0]
+    found = (await ada.get(f"/links?unused_since={since}")).text
+    assert ("/old" in found, "/young" in found) == (True, False)
+    assert f'<input type="hidden" name="unused_since" value="{since}">' in found
+    preview = await ada.get(f"/links/bulk?unused_since={since}&all=1&action=delete")
+    assert ("/old" in preview.text, "/young" in preview.text) == (True, False)
+    refused = await ada.get("/links?unused_since=soon")
+    assert refused.status_code == 422

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, get_args
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
@@ -16,7 +17,7 @@ from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
-from waypost.resources.links import routing, service
+from waypost.resources.links import health, routing, service
 from waypost.resources.links.aliases import pages as alias_pages
 from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk.change_store import Selection
@@ -24,6 +25,7 @@ from waypost.resources.links.click_counters import find_imported_clicks
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import pages as form_pages
 from waypost.resources.links.form.choices import find_choices
+from waypost.resources.links.health import LinkHealth
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import FILTERS, LinkFilter, Order, read_filter
 from waypost.resources.links.model import Link
@@ -52,6 +54,7 @@ class ListedLink:
     is_domain_served: bool
     is_routed: bool
     tag_colors: Mapping[str, TagColor]
+    health: LinkHealth | None
     imported_clicks: int
     """Counted by another service before the link was imported."""
     clicks_14_days: int | None
@@ -99,6 +102,7 @@ class LinkPages(Pages[Deps]):
             response = self._views.render_fragment(call.request, "links/list.html", "found", status=status, **context)
             response.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return response
+        context["times"] = _times(self._deps.clock())
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
         context["undo"] = (new_id(), parse_id(call.query("change")))
         return call.render("links/list.html", status=status, **context)
@@ -146,6 +150,7 @@ class LinkPages(Pages[Deps]):
         routed: Collection[UUID],
         imported: Mapping[UUID, int],
         tag_colors: Mapping[str, TagColor],
+        healths: Mapping[UUID, LinkHealth],
     ) -> Page[ListedLink]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
@@ -158,6 +163,7 @@ class LinkPages(Pages[Deps]):
                 is_domain_served=link.domain_id not in unserved,
                 is_routed=link.id in routed,
                 tag_colors=tag_colors,
+                health=healths.get(link.id),
                 imported_clicks=imported.get(link.id, 0),
                 clicks_14_days=sum(clicks[link.id]) if clicks else None,
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
@@ -167,12 +173,19 @@ class LinkPages(Pages[Deps]):
 
 async def _find_shown(
     tx: Tx, account: UUID, links: Page[Link]
-) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int], Mapping[str, TagColor]]:
-    """Return the domains that are not served, the links with routing, the imported clicks, and the colors of tags."""
+) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int], Mapping[str, TagColor], Mapping[UUID, LinkHealth]]:
+    """Return the domains not served, the links with routing, imported clicks, the colors of tags, and the health."""
     ids = [link.id for link in links.items]
     unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
     colors = await tags.find_colors(tx, account, {tag for link in links.items for tag in link.tags})
-    return unserved, await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids), colors
+    routed, imported = await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids)
+    return unserved, routed, imported, colors, await health.find_of_links(tx, ids)
+
+
+def _times(now: datetime) -> dict[str, str]:
+    """Return the days that the filters offer."""
+    days = {"tomorrow": -1, "month": 30, "quarter": 90, "year": 365}
+    return {name: str((now - timedelta(days=ago)).date()) for name, ago in days.items()}
 
 
 def sparkline_points(counts: Sequence[int]) -> str:

@@ -38,7 +38,7 @@ from waypost.resources.clicks.stats.read import (
     find_names,
 )
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
-from waypost.resources.links import routing
+from waypost.resources.links import health, routing
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.tags import store as tag_store
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
@@ -47,6 +47,7 @@ _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
 _LATEST_COUNT = 12
+_MAX_BROKEN = 5
 _MAX_CHANGES = 200
 """Entries of the audit log that are looked at for marks."""
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
@@ -90,6 +91,8 @@ class StatsPages(Pages[Context]):
         if not is_fragment_request(call.request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
+                broken = await health.find_broken(tx, session.account.id, _MAX_BROKEN)
+            context["broken"] = [(link, link.short_url(deps.shared_domain), found) for link, found in broken]
             context["saved_views"] = await self._find_saved_views(deps, session)
         return statistics.respond(self._views, asked, "clicks/overview.html", context)
 
@@ -99,6 +102,7 @@ class StatsPages(Pages[Context]):
             link = await links.get(tx, session.account.id, call.id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find(tx, link.id)
+            found = await health.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
             tag_colors = await tag_store.find_colors(tx, session.account.id, link.tags)
         asked = self._ask(call.request, LINK_FILTERS, since=link.created_at)
@@ -107,6 +111,7 @@ class StatsPages(Pages[Context]):
             "link": link,
             "is_domain_served": not unserved,
             "is_routed": routed is not None,
+            "health": found,
             "tag_colors": tag_colors,
             "imported_clicks": imported.get(link.id, 0),
             "url": f"{deps.base_url.partition(':')[0]}://{link.short_url(deps.shared_domain)}",
