@@ -18,7 +18,7 @@ from waypost.accounts.data.deletion import AccountDeletion
 from waypost.accounts.sign_in import service as sign_in
 from waypost.composition import new_context
 from waypost.database import Database
-from waypost.demo.content import SHARES, WEBHOOKS
+from waypost.demo.content import SHARES, TAGS, UTM_TEMPLATES, WEBHOOKS
 from waypost.demo.links import KnownDestinations, add_domains, add_links, add_pixels
 from waypost.demo.traffic import country_of_address, visits
 from waypost.kit.clock import Clock
@@ -35,10 +35,14 @@ from waypost.resources.clicks.store import ClickStore
 from waypost.resources.links import Link, domain_detach, store
 from waypost.resources.links.resource import new_deps as new_link_deps
 from waypost.resources.links.schemas import to_json
+from waypost.resources.links.tags import service as tags
+from waypost.resources.links.tags.schemas import NewTag
 from waypost.resources.qrcodes.deps import Deps as QrCodesDeps
 from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.shares import service as shares
 from waypost.resources.shares.schemas import NewShare
+from waypost.resources.utm_templates import service as utm_templates
+from waypost.resources.utm_templates.schemas import NewUtmTemplate
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
@@ -92,6 +96,10 @@ async def create(
         stack.callback(deps.images.close)
         codes = QrCodesDeps(**vars(context), urls=Urls(context.base_url, derived_keys(settings, "qrcodes")))
         await add_domains(db, account.id, now)
+        for name, color in TAGS.items():
+            await tags.create(deps, caller, NewTag(name=name, color=color), Problems())
+        for template in UTM_TEMPLATES:
+            await utm_templates.create(context, caller, NewUtmTemplate(**template), Problems())
         added = await add_links(deps, codes, caller, await add_pixels(context, caller), random)
         all_visits = visits([visited for _, visited in added], now, seed, volume)
         count = await _store(context.click_store, db, all_visits, intake)

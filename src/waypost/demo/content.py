@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from waypost.resources.links.tags.model import TagColor
+
 _CONTENT: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 DAYS = 90
@@ -49,6 +51,9 @@ HOSTNAMES: Sequence[str] = _CONTENT["hostnames"]
 PIXELS: Mapping[str, Sequence[Any]] = _CONTENT["pixels"]
 """Platform and its id, by our name."""
 WEBHOOKS: Sequence[Mapping[str, Any]] = _CONTENT["webhooks"]
+TAGS: Mapping[str, TagColor] = _CONTENT["tags"]
+"""Colors by name. The others are gray."""
+UTM_TEMPLATES: Sequence[Mapping[str, Any]] = _CONTENT["utm_templates"]
 SHARES: Sequence[Mapping[str, Any]] = _CONTENT["shares"]
 CHANNELS: Mapping[str, Mapping[str, Any]] = _CONTENT["channels"]
 USER_AGENTS: Mapping[str, Mapping[str, float]] = _CONTENT["user_agents"]
