@@ -289,6 +289,12 @@ async def test_options_are_saved_and_shown(place: WebApp) -> None:
     page = (await ada.get(path)).text
     for text in ('value="names" selected', 'value="utm_*, gclid"', 'value="yes" selected'):
         assert text in page, text
+    shown = (await (await place.member("vic@example.com", ada.account, "viewer")).get(path)).text
+    assert ("utm_*, gclid" in shown, "Added to the destination" in shown, "Save options" in shown) == (
+        True,
+        True,
+        False,
+    )
     wrong = (await ada.post(f"{path}/options", named | {"options[names]": "a*b"})).text
     assert 'value="a*b"' in wrong
     assert "An asterisk may only be at the end" in wrong

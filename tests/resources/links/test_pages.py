@@ -347,6 +347,9 @@ async def test_the_form_forwards(place: WebApp, site: Website) -> None:
     page = (await ada.get(f"/links/{link}/edit")).text
     for text in ('value="names" selected', 'value="utm_*, gclid"', 'value="yes" selected'):
         assert text in page, text
+    viewer = await place.member("vic@example.com", ada.account, "viewer")
+    shown = (await viewer.get(f"/links/{link}/edit")).text
+    assert ("utm_*, gclid" in shown, "Added to the destination" in shown) == (True, True)
     base = {"destination_url": site.url(), "slug": "a"}
     refused = await ada.post(f"/links/{link}/edit", base | named | {"options[names]": "*"})
     assert "instead of a lone asterisk" in refused.text
