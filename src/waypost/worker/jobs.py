@@ -193,6 +193,19 @@ async def enqueue_once(tx: Tx, kind: JobKind, payload: Any, id_: UUID, *, now: d
     await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"run_at": now}, where=waits))
 
 
+async def hold(tx: Tx, kind: JobKind, id_: UUID, *, now: datetime, until: datetime) -> Any:
+    """Keep workers from a job that exists once, while a command does its work. Return its payload."""
+    held = {"lease_until": until}
+    statement = upsert(tx, jobs).values(_row(kind, {}, now) | held | {"id": id_})
+    replaced = statement.on_conflict_do_update(index_elements=["id"], set_=held)
+    return (await tx.execute(replaced.returning(_c.payload))).one().payload
+
+
+async def release(tx: Tx, id_: UUID, payload: Any, *, now: datetime) -> None:
+    """Let workers go on with a job that was held."""
+    await tx.execute(update(jobs).where(_c.id == id_).values(payload=payload, run_at=now, lease_until=None))
+
+
 def _row(kind: JobKind, payload: Any, now: datetime) -> dict[str, Any]:
     row = {"queue": kind.queue.name, "rank": 0, "name": kind.name, "payload": payload, "account_id": None}
     row |= {"run_at": now, "attempts": 0, "max_attempts": kind.max_attempts or _FOREVER, "deaths": 0}

@@ -12,6 +12,7 @@ from browsing import WebApp
 from people import Person
 from resources.links.env import HOST, PAGE, Env, Website, faults
 from resources.links.test_pages import make
+from servers import Receiver, redirect
 from sqlalchemy import func, update
 
 from waypost.kit.ids import new_id
@@ -20,10 +21,11 @@ from waypost.resources.links import add_clicks
 from waypost.resources.links.health import rules, runs, store
 from waypost.resources.links.health.model import LinkHealth
 from waypost.resources.links.health.rules import DestinationVisit
-from waypost.resources.links.health.schedule import CHECK_JOB, HealthSchedule, next_regular_visit
+from waypost.resources.links.health.schedule import CHECK_JOB, JOB_ID, HealthSchedule, next_regular_visit
 from waypost.resources.links.health.visits import LinkVisits
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import links
+from waypost.worker import jobs
 from waypost.worker.jobs import JobRunner
 
 DAYS = 7
@@ -262,6 +264,18 @@ async def test_failures_at_the_network_count_after_their_hour_unless_most_visits
     assert {await checked.status(link) for link in made if link is not made[1]} == {"ok"}, "most failed"
 
 
+async def test_a_destination_that_redirects_for_ever_is_uncertain(env: Env, checked: Checked) -> None:
+    async with Receiver(redirect("/again"), HOST) as again:
+        link = await env.make()
+        async with env.deps.db.write() as tx:
+            url = f"http://{HOST}:{again.port}/again"
+            await tx.execute(update(links).where(links.c.id == UUID(link["id"])).values(destination_url=url))
+        await checked.work()
+        await checked.work(days=DAYS)
+    found = await checked.health(link)
+    assert (found["status"], found["http_status"], found["reason"]) == ("uncertain", None, "too many redirects")
+
+
 async def test_accounts_take_turns(env: Env, checked: Checked) -> None:
     for number in range(5):
         await env.make(destination_url=env.site.url(f"/page?{number}"))
@@ -288,6 +302,21 @@ async def test_the_command_visits_all_links_at_once(env: Env, checked: Checked) 
         env.clock.move(timedelta(days=1))
     await env.delete(link)
     assert await check(all_links=True) == {}
+
+
+async def test_the_worker_waits_for_the_command(env: Env, checked: Checked) -> None:
+    link = await env.make()
+    await checked.work()
+    async with env.deps.db.write() as tx:
+        payload = await jobs.hold(
+            tx, CHECK_JOB, JOB_ID, now=env.clock(), until=env.clock() + timedelta(days=DAYS, hours=1)
+        )
+    await checked.work(days=DAYS)
+    assert await checked.status(link) == "unchecked"
+    async with env.deps.db.write() as tx:
+        await jobs.release(tx, JOB_ID, payload, now=env.clock())
+    await checked.work()
+    assert await checked.status(link) == "ok"
 
 
 async def test_unused_and_expired_links_are_found(env: Env) -> None:

@@ -1,5 +1,6 @@
 """All visits that are due, at once, for the command."""
 
+from dataclasses import asdict
 from datetime import timedelta
 
 from waypost.context import Context
@@ -19,15 +20,23 @@ async def check(
     schedule = HealthSchedule(context.db, days, context.clock)
     while await schedule.add_next():
         pass
-    visits, hour, is_more_due = LinkVisits(context, checker, days, pace=pace), Hour(), True
+    visits = LinkVisits(context, checker, days, pace=pace)
+    hour = await _hold(context)
+    is_more_due = True
     if all_links:
         async with context.db.write() as tx:
             await store.make_due(tx, context.clock())
     while is_more_due:
-        async with context.db.write() as tx:
-            now = context.clock()
-            await jobs.enqueue(tx, CHECK_JOB, {}, now=now, run_at=now + _PAUSE, id_=JOB_ID)
         is_more_due = await visits.turn(hour)
+        await _hold(context)
     await visits.settle(hour)
-    async with context.db.read() as tx:
+    async with context.db.write() as tx:
+        await jobs.release(tx, JOB_ID, asdict(hour), now=context.clock())
         return await store.count_by_status(tx)
+
+
+async def _hold(context: Context) -> Hour:
+    """Keep the worker from the job, and return the visits of this hour that it has counted."""
+    async with context.db.write() as tx:
+        now = context.clock()
+        return Hour(**await jobs.hold(tx, CHECK_JOB, JOB_ID, now=now, until=now + _PAUSE))

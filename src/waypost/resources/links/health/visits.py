@@ -111,8 +111,8 @@ class LinkVisits:
 
         The next hour visits them, or finds the network still down.
         """
-        is_ours = rules.failed_at_network(hour.visits, hour.network_failures)
-        if is_ours:
+        is_ours = not hour.visits or rules.failed_at_network(hour.visits, hour.network_failures)
+        if is_ours and hour.visits:
             log.warning("link checks not counted, most failed", visits=hour.visits, failures=hour.network_failures)
         now = self._context.clock()
         is_more_held = True
