@@ -48,6 +48,14 @@ def test_forwards_only_what_is_named() -> None:
     assert forward(b"https://x.test", Forwarding((), has_path=True), query, b"") == b"https://x.test"
 
 
+def test_reads_nothing_of_what_is_too_long() -> None:
+    some = Forwarding((b"a", b"utm_*"), has_path=True)
+    longest = b"a=1".rjust(MAX_LOCATION, b"&")
+    assert forward(b"https://x.test/p", some, longest, b"") == b"https://x.test/p?a=1"
+    assert forward(b"https://x.test/p", some, b"&" + longest, b"") == b"https://x.test/p"
+    assert forward(b"https://x.test/p", some, longest, b"b") == b"https://x.test/p"
+
+
 @pytest.mark.parametrize(
     ("location", "path", "expected"),
     [

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 MAX_LOCATION = 8_192
-"""Bytes. A longer location is not sent: the visitor gets the plain destination."""
+"""Bytes. A longer location is not sent, nor made of a longer query and path: the visitor gets the plain destination."""
 _MAX_SEGMENTS = 32
-_QR_SCAN = (b"r", b"qr")
+_QR_SCAN_NAME, _QR_SCAN_VALUE = b"r", b"qr"
 _SENDABLE = re.compile(rb"[!-~]*")
 _DOTS = {b".", b".."}
 _PARTS = re.compile(rb"(https?://[^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?", re.IGNORECASE | re.DOTALL)
@@ -28,8 +28,11 @@ class Forwarding(NamedTuple):
 def forward(location: bytes, forwarding: Forwarding, query: bytes, path: bytes) -> bytes:
     """Return the location with what is forwarded of the query, and with `path` at the end of its own.
 
-    `path`: as sent, what follows the link's own path and a slash. `location` as it is if the result would be too long.
+    `path`: as sent, what follows the link's own path and a slash. `location` as it is if the result would be too long,
+    or if what was sent already is: nothing is read of that.
     """
+    if len(query) + len(path) > MAX_LOCATION:
+        return location
     sent = [*_parameters(query, forwarding.names)] if forwarding.names else []
     match = _PARTS.fullmatch(location)
     if not (sent or path) or match is None:
@@ -57,16 +60,15 @@ def beginnings(path: bytes) -> list[bytes]:
 
 def _parameters(query: bytes, names: tuple[bytes, ...]) -> Iterator[tuple[bytes, bytes]]:
     """Yield (name, parameter as sent) of those that go on."""
+    exact = {name for name in names if not name.endswith(b"*")}
+    prefixes = tuple(name[:-1] for name in names if name.endswith(b"*"))
     for parameter in query.partition(b"#")[0].split(b"&"):
-        name, _, value = parameter.partition(b"=")
-        name = unquote_to_bytes(name)
-        is_scan = (name, unquote_to_bytes(value)) == _QR_SCAN
-        if parameter and not is_scan and any(_matches(name, pattern) for pattern in names):
+        sent, _, value = parameter.partition(b"=")
+        name = unquote_to_bytes(sent)
+        if not parameter or not (name in exact or name.startswith(prefixes)):
+            continue
+        if name != _QR_SCAN_NAME or unquote_to_bytes(value) != _QR_SCAN_VALUE:
             yield name, parameter
-
-
-def _matches(name: bytes, pattern: bytes) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith(b"*") else name == pattern
 
 
 def _merged(own_query: bytes, sent: list[tuple[bytes, bytes]]) -> bytes:
