@@ -176,7 +176,7 @@ async def _count_missed(settings: Settings, db: Database, missed: MissedAddresse
         found = missed.take()
         if found:
             with contextlib.suppress(Unavailable):  # they are no clicks
-                await count_missed(db, now, found, settings.shared_domain, _is_bot)
+                await count_missed(db, now, found, settings.shared_domain)
 
 
 def _is_bot(user_agent: bytes) -> bool:

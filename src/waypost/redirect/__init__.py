@@ -7,7 +7,7 @@ from waypost.redirect.aliases import AliasTable, alias_change, path_digest
 from waypost.redirect.changes import ALL_NEAR, ALL_ROUTES, host_change, pixel_change
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
-from waypost.redirect.missed import MissedAddresses, MissedVisit
+from waypost.redirect.missed import MissedAddresses, MissedVisits
 from waypost.redirect.near import NearTable, fold, near_change
 from waypost.redirect.route import (
     DISABLED,
@@ -43,7 +43,7 @@ __all__ = [
     "InvalidateRoutes",
     "MemoryTable",
     "MissedAddresses",
-    "MissedVisit",
+    "MissedVisits",
     "NearRoute",
     "NearTable",
     "RedirectState",

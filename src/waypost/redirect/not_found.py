@@ -40,8 +40,9 @@ class NotFoundResponder:
                     await _send_app_links(exchange, document)
                     return
         metrics.NOT_FOUND[0] += 1
-        if is_missing and is_for_links and exchange.is_get:
-            self._state.missed.note(host, path, exchange.headers.get(b"user-agent", b""))
+        is_noted = is_missing and is_for_links and exchange.is_get
+        if is_noted and self._state.is_person(exchange.headers.get(b"user-agent", b"")):
+            self._state.missed.note(host, path)
         if fallback or location:
             await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or location)])
         elif is_for_links:

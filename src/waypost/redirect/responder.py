@@ -125,8 +125,8 @@ class VisitResponder(WaitingResponses):
             return self._respond_with_info_page(path[:-1], request)
         if not SLUG.fullmatch(path) or state.is_app(path, request.host):
             return False
-        if route is MISSING:
-            state.missed.note(request.host, path, request.user_agent)
+        if route is MISSING and state.is_person(request.user_agent):
+            state.missed.note(request.host, path)
         metrics.NOT_FOUND[0] += 1
         self._respond_later(state.shared_heads.not_found)
         self.active_at = state.monotonic_now

@@ -195,6 +195,10 @@ class RedirectState:
             segment.lower() in self._app_segments and _LOOPBACK.fullmatch(host) is not None
         )
 
+    def is_person(self, user_agent: bytes) -> bool:
+        """Return whether it is no bot, and no program that says nothing of itself."""
+        return bool(user_agent) and not self.bots[user_agent]
+
     def begin_batch(self) -> None:
         """Called before the first visit of an event loop iteration: its visits share time and most of their ids."""
         self._now_ns = now_ns = self._time_ns()

@@ -10,8 +10,10 @@ from sqlalchemy import BigInteger, Column, Index, Integer, Table
 from waypost.database import Id, Instant, metadata
 from waypost.resources.domains.model import NAME
 
-_SLUG = re.compile(r"[A-Za-z0-9_-]{1,199}")  # a longer path may be cut
+_SLUG = re.compile(r"[A-Za-z0-9_-]+")
 DAYS_SHOWN: Final = 30
+MAX_PATH: Final = 200
+"""Characters; the rest is cut off."""
 MAX_PATHS: Final = 500
 """Of a domain on a day."""
 SHARED: Final = UUID(int=0)
@@ -41,4 +43,9 @@ class MissedAddress(NamedTuple):
     @property
     def slug(self) -> str:
         """That of a link which would have the address, or empty."""
-        return self.path[1:] if _SLUG.fullmatch(self.path[1:]) else ""
+        return self.alias if _SLUG.fullmatch(self.alias) else ""
+
+    @property
+    def alias(self) -> str:
+        """The path of an alias which would have the address. Empty if it may be cut."""
+        return self.path[1:] if len(self.path) <= MAX_PATH else ""

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from urllib.parse import quote
+from collections.abc import Iterable
 
-from waypost.redirect import MissedVisit
+from waypost.redirect import MissedVisits
+from waypost.resources.domains.missed.model import MAX_PATH
 
 _SCANNED = re.compile(
     r"""
@@ -26,17 +26,14 @@ _SCANNED = re.compile(
 )
 
 
-def people_missed(found: Iterable[MissedVisit], is_bot: Callable[[bytes], bool]) -> dict[str, Counter[str]]:
-    """Return the visits of each path, by host. Paths have a leading slash and are percent-encoded where needed.
+def worth_showing(found: Iterable[MissedVisits]) -> dict[str, Counter[str]]:
+    """Return the visits of each path, by host. Paths have a leading slash, and are not percent-encoded.
 
-    Bots and browsers that say nothing of themselves are left out, and what only scanners look for.
+    What only scanners look for is left out, and what is no text.
     """
     of_hosts: dict[str, Counter[str]] = {}
-    for host, raw, user_agent, visits in found:
-        path = raw.decode(errors="ignore")
-        if path and user_agent and not _SCANNED.search(path) and not is_bot(user_agent):
-            of_hosts.setdefault(host.decode("ascii", "ignore"), Counter())[f"/{quote(path, safe=_READABLE)}"] += visits
+    for host, raw, visits in found:
+        path = raw.decode(errors="replace")[:MAX_PATH]
+        if path.isprintable() and "\ufffd" not in path and not _SCANNED.search(path):
+            of_hosts.setdefault(host.decode("ascii", "ignore"), Counter())[f"/{path}"] += visits
     return of_hosts
-
-
-_READABLE = "/!$&'()*+,;=:@-._~"

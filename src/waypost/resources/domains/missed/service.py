@@ -1,6 +1,7 @@
 """Counts missed addresses, and lists them."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 from waypost.accounts import Caller
@@ -8,17 +9,15 @@ from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.pagination import Page, PageRequest
-from waypost.redirect import MissedVisit
+from waypost.redirect import MissedVisits
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.missed import rules, store
 from waypost.resources.domains.missed.model import SHARED, MissedAddress
 
 
-async def count_missed(
-    db: Database, clock: Clock, found: Sequence[MissedVisit], shared_domain: str, is_bot: Callable[[bytes], bool]
-) -> None:
+async def count_missed(db: Database, clock: Clock, found: Sequence[MissedVisits], shared_domain: str) -> None:
     """Store what people missed. Raises Unavailable."""
-    of_hosts = rules.people_missed(found, is_bot)
+    of_hosts = await asyncio.to_thread(rules.worth_showing, found)  # visitors must not wait for it
     if not of_hosts:
         return
     now = clock()

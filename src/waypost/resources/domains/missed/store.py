@@ -23,12 +23,19 @@ async def find_domains(tx: Tx, hostnames: Collection[str]) -> Mapping[str, UUID]
 
 
 async def add(tx: Tx, domain_id: UUID, visits: Mapping[str, int], now: datetime) -> None:
-    """Add visits of paths. On a day with MAX_PATHS paths, further ones are left out, those with most visits last."""
+    """Add visits of paths. On a day with MAX_PATHS paths, one with more visits replaces one that was tried once."""
     await take_advisory_lock(tx, _LOCK)
     of_day = _c.domain_id == domain_id, _c.day == _day(now)
     known = set(await tx.scalars(select(_c.path).where(*of_day, _c.path.in_(visits))))
     count = await tx.scalar(select(func.count()).select_from(missed_addresses).where(*of_day)) or 0
-    new = sorted(visits.keys() - known, key=lambda path: (-visits[path], path))[: max(0, MAX_PATHS - count)]
+    ranked = sorted(visits.keys() - known, key=lambda path: (-visits[path], path))
+    free = max(0, MAX_PATHS - count)
+    if more := [path for path in ranked[free:] if visits[path] > 1]:
+        once = select(_c.path).where(*of_day, _c.visits == 1, _c.path.not_in(known)).order_by(_c.last_at, _c.path)
+        replaced = (await tx.scalars(once.limit(len(more)))).all()
+        await tx.execute(delete(missed_addresses).where(*of_day, _c.path.in_(replaced)))
+        free += len(replaced)
+    new = ranked[:free]
     rows = [
         {
             "domain_id": domain_id,
