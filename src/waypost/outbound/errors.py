@@ -42,7 +42,7 @@ class Unreachable(OutboundError):
         """A few words, such as `timed out` or `tls: certificate has expired`."""
 
     is_of_network: ClassVar[bool] = True
-    """Whether no server answered."""
+    """Whether no server answered, of the destination or of its name."""
 
     @property
     def in_words(self) -> str:
@@ -58,11 +58,15 @@ class TooManyRedirects(Unreachable):
 
 
 class NoSuchHost(Unreachable):
-    """DNS knows no address of the host."""
+    """A name server answered that the host has no address."""
+
+    is_of_network = False
 
 
 class BadCertificate(Unreachable):
     """The certificate is not valid for the host."""
+
+    is_of_network = False
 
 
 class Unsafe(OutboundError):

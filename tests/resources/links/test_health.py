@@ -15,6 +15,7 @@ from resources.links.test_pages import make
 from servers import Receiver, redirect
 from sqlalchemy import func, update
 
+from waypost.accounts import suspension
 from waypost.kit.ids import new_id
 from waypost.outbound import BadCertificate, HostPace, NoSuchHost, NotPublic, OutboundError, Unreachable
 from waypost.resources.links import add_clicks
@@ -84,8 +85,8 @@ def test_what_is_known_of_a_broken_destination_stays_until_it_is_there() -> None
 @pytest.mark.parametrize(
     ("error", "result", "reason", "is_of_network"),
     [
-        (NoSuchHost("dns: there is no such host"), "gone", "there is no such host", True),
-        (BadCertificate("tls: certificate has expired"), "gone", "HTTPS failed: certificate has expired", True),
+        (NoSuchHost("dns: there is no such host"), "gone", "there is no such host", False),
+        (BadCertificate("tls: certificate has expired"), "gone", "HTTPS failed: certificate has expired", False),
         (Unreachable("timed out"), "uncertain", "timed out", True),
         (NotPublic("host has the address 10.0.0.1"), "uncertain", rules.rules.NOT_PUBLIC, False),
     ],
@@ -125,9 +126,11 @@ def test_visits_spread_over_the_days_and_links_share_those_of_a_url() -> None:
 class Checked:
     """The worker, with the environment's clock."""
 
-    def __init__(self, env: Env) -> None:
+    def __init__(self, env: Env, turn_seconds: float = 20.0) -> None:
         self.env = env
-        self.visits = LinkVisits(env.deps, env.deps.destination_checker, DAYS, pace=HostPace(0))
+        self.visits = LinkVisits(
+            env.deps, env.deps.destination_checker, DAYS, pace=HostPace(0), turn_seconds=turn_seconds
+        )
         self.schedule = HealthSchedule(env.deps.db, DAYS, env.clock)
         self.runner = JobRunner(CHECK_JOB.queue, {CHECK_JOB: self.visits.run}, clock=env.clock)
 
@@ -220,16 +223,65 @@ async def test_a_destination_of_many_links_is_asked_once(env: Env, checked: Chec
 async def test_all_destinations_of_a_link_are_visited(env: Env, checked: Checked) -> None:
     link = await env.make()
     env.site.pages["/b"] = (200, PAGE)
-    put = await env.client.put(
-        f"/api/v1/links/{link['id']}/routing", json={"fallback_url": env.site.url("/b")}, headers=env.alice.headers
-    )
-    assert put.status_code == 200, put.text
+    await route(env, link, {"fallback_url": env.site.url("/b")})
     await checked.work()
     env.site.pages["/b"] = (404, "")
     await checked.work(days=DAYS)
     found = await checked.health(link)
     assert (found["status"], found["http_status"]) == ("uncertain", 404)
     assert found["reason"] == f"{env.site.url('/b')}: the server responded 404"
+
+
+async def route(env: Env, link: dict[str, Any], routing: dict[str, Any]) -> None:
+    url = f"/api/v1/links/{link['id']}/routing"
+    answer = await env.client.put(url, json=routing, headers=env.alice.headers)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_destinations_that_take_several_turns_are_asked_once_each(env: Env) -> None:
+    checked = Checked(env, turn_seconds=0.005)
+    link = await env.make()
+    paths = [f"/page?{number}" for number in range(10)]
+    variants = [{"name": path, "destination_url": env.site.url(path), "weight": 10} for path in paths]
+    await route(env, link, {"variants": variants})
+    await checked.work()
+    env.site.seen.clear()
+    await checked.work(days=DAYS)
+    assert sorted(env.site.seen) == sorted(["/page", *paths])
+    assert await checked.status(link) == "ok"
+
+
+async def test_a_broken_destination_that_routing_loses_is_forgotten(env: Env, checked: Checked) -> None:
+    link = await env.make()
+    for remove in ("put", "delete"):
+        env.site.pages["/b"] = (200, PAGE)
+        await route(env, link, {"fallback_url": env.site.url("/b")})
+        await checked.work()
+        env.site.pages["/b"] = (404, "")
+        await checked.work(days=DAYS)
+        assert await checked.status(link) == "uncertain"
+        if remove == "put":
+            await route(env, link, {})
+        else:
+            url = f"/api/v1/links/{link['id']}/routing"
+            assert (await env.client.delete(url, headers=env.alice.headers)).status_code == 204
+        assert await checked.status(link) == "unchecked"
+        await checked.work()
+        assert await checked.status(link) == "ok"
+
+
+async def test_links_of_suspended_accounts_are_not_visited(env: Env, checked: Checked) -> None:
+    link = await env.make()
+    await checked.work()
+    async with env.deps.db.write() as tx:
+        await suspension.suspend(tx, env.alice.account_id, "abuse", env.clock())
+    env.site.seen.clear()
+    await checked.work(days=DAYS)
+    assert env.site.seen == []
+    async with env.deps.db.read() as tx:
+        found = await store.find(tx, UUID(link["id"]))
+    assert found
+    assert (found.status, found.due_at) == ("unchecked", env.clock() + timedelta(days=1))
 
 
 async def test_failures_at_the_network_count_after_their_hour_unless_most_visits_fail(

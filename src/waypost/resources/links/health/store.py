@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 
+from waypost.accounts import suspension
 from waypost.database import Id, Instant, Tx, bulk
 from waypost.resources.links.health.model import HealthStatus, LinkHealth, link_health
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, links
@@ -15,6 +16,8 @@ from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, links
 _FIELDS = tuple(LinkHealth.__dataclass_fields__)
 _COLUMNS = tuple(link_health.c[name] for name in _FIELDS)
 _BATCH = 500  # parameters of one statement
+_OLDEST = 20_000
+"""Due links among which accounts take turns. Sorting all of a million would take seconds."""
 _STATE = {
     name: bindparam(f"new_{name}", type_=link_health.c[name].type)
     for name in _FIELDS
@@ -83,7 +86,7 @@ async def reset(tx: Tx, ids: Collection[UUID], now: datetime) -> None:
     """Forget what is known of links that lead elsewhere now, and have them visited soon."""
     values = dict.fromkeys(("checked_at", "http_status", "reason", "since", "held"))
     unchecked = update(link_health).values(status="unchecked", due_at=now, failures=0, gone_days=0, **values)
-    for batch in _batches(ids):
+    for batch in _batches(sorted(ids)):
         await tx.execute(unchecked.where(link_health.c.link_id.in_(batch)))
 
 
@@ -97,9 +100,11 @@ async def find_next_due(tx: Tx) -> datetime | None:
 
 
 async def find_due(tx: Tx, now: datetime, limit: int) -> list[LinkHealth]:
-    """Return the links that are due: in turns one of each account, those that wait longest first."""
-    turn = func.row_number().over(partition_by=link_health.c.account_id, order_by=link_health.c.due_at)
-    due = select(*_COLUMNS, turn.label("turn")).where(link_health.c.due_at <= now).subquery()
+    """Return links that are due, of those that wait longest: in turns one of each account."""
+    order = (link_health.c[name] for name in ("due_at", "account_id", "link_id"))
+    oldest = select(*_COLUMNS).where(link_health.c.due_at <= now).order_by(*order).limit(_OLDEST).subquery()
+    turn = func.row_number().over(partition_by=oldest.c.account_id, order_by=oldest.c.due_at)
+    due = select(*(oldest.c[name] for name in _FIELDS), turn.label("turn")).subquery()
     query = select(*(due.c[name] for name in _FIELDS)).order_by(due.c.turn, due.c.due_at).limit(limit)
     return [LinkHealth(*row) for row in await tx.execute(query)]
 
@@ -107,6 +112,13 @@ async def find_due(tx: Tx, now: datetime, limit: int) -> list[LinkHealth]:
 async def count_by_status(tx: Tx) -> dict[str, int]:
     rows = await tx.execute(select(link_health.c.status, func.count().label("links")).group_by(link_health.c.status))
     return {row.status: row.links for row in rows}
+
+
+async def find_suspended(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
+    """Return the links whose account is suspended."""
+    return set(
+        await tx.scalars(select(links.c.id).where(links.c.id.in_(ids), suspension.is_suspended(links.c.account_id)))
+    )
 
 
 async def find_held(tx: Tx, limit: int) -> list[LinkHealth]:
@@ -118,7 +130,7 @@ async def save(tx: Tx, changes: Sequence[tuple[LinkHealth, LinkHealth]]) -> None
     """Save each health after, unless the link was changed since the one before was read."""
     rows = [
         {"id": before.link_id, "due": before.due_at, **{f"new_{name}": getattr(after, name) for name in _STATE}}
-        for before, after in changes
+        for before, after in sorted(changes, key=lambda change: change[0].link_id)  # as `reset` locks them
     ]
     if rows:
         await tx.execute(update(link_health).where(_IS_READ).values(_STATE), rows)

@@ -31,13 +31,17 @@ if TYPE_CHECKING:
     from waypost.outbound import DestinationChecker
 
 _LINKS_PER_TURN = 200
-_TIME_LIMIT = 20.0  # seconds in which a turn begins visits
+_TIME_LIMIT = 20.0  # seconds
 _MAX_CONCURRENT = 16
 _PER_ACCOUNT = 4
 _HOUR = timedelta(hours=1)
 _LEASE = timedelta(hours=2)
 """Until a link is due again whose visit is held: longer than the rest of the hour."""
-_INACTIVE = timedelta(days=1)
+_DAY = timedelta(days=1)
+"""Until inactive links are looked at again."""
+_MAX_TURNS = 20
+"""For one link: 31 destinations on one host take two turns, if they respond."""
+_MAX_BEGUN = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -51,15 +55,31 @@ class Hour:
     network_failures: int = 0
 
 
+@dataclass(slots=True)
+class Begun:
+    """A link whose destinations are so many or so slow that a turn did not visit all."""
+
+    visits: dict[str, DestinationVisit]
+    turns: int = 0
+
+
 class LinkVisits:
     def __init__(
-        self, context: Context, checker: "DestinationChecker", days: int, *, pace: HostPace | None = None
+        self,
+        context: Context,
+        checker: "DestinationChecker",
+        days: int,
+        *,
+        pace: HostPace | None = None,
+        turn_seconds: float = _TIME_LIMIT,
     ) -> None:
-        """`days`: between two visits of a destination."""
+        """`days`: between two visits of a destination. `turn_seconds`: in which a turn begins visits."""
+        self._turn_seconds = turn_seconds
         self._context = context
         self._checker = checker
         self._days = days
         self._pace = pace or HostPace()
+        self._begun: dict[UUID, Begun] = {}
 
     async def run(self, job: Job) -> Again | None:
         """Handle the job."""
@@ -85,26 +105,53 @@ class LinkVisits:
             due = await store.find_due(tx, now, _LINKS_PER_TURN)
             links = {link.id: link for link in await link_store.find_any(tx, [each.link_id for each in due])}
             routed = await routing.find_of_links(tx, list(links))
+            suspended = await store.find_suspended(tx, list(links))
         urls = {
             id_: list(dict.fromkeys([link.destination_url, *sorted(routed[id_].destinations if id_ in routed else ())]))
             for id_, link in links.items()
-            if link.status_at(now) == "active"
+            if link.status_at(now) == "active" and id_ not in suspended
         }
-        visits = await self._visit_all([(each.account_id, urls[each.link_id]) for each in due if each.link_id in urls])
+        active = [each for each in due if each.link_id in urls]
+        visits = await self._visit_all([(each.account_id, self._unvisited(each, urls)) for each in active])
         hour.visits += len(visits)
         hour.network_failures += sum(visit.failed_at_network for visit in visits.values())
-        changes: list[tuple[LinkHealth, LinkHealth]] = []
-        for before in due:
-            id_ = before.link_id
-            if id_ not in urls:
-                changes.append((before, replace(before, due_at=now + _INACTIVE)))
-            elif all(url in visits for url in urls[id_]):
-                visit = rules.worst([(url, visits[url]) for url in urls[id_]])
-                changes.append((before, self._after(before, visit, urls[id_][0])))
+        changes = [(each, replace(each, due_at=now + _DAY)) for each in due if each.link_id not in urls]
+        changes += [
+            (before, after)
+            for before in active
+            if (after := self._judge(before, urls[before.link_id], visits)) is not None
+        ]
         async with self._context.db.write() as tx:
             await store.save(tx, changes)
             await store.delete_of_links(tx, [each.link_id for each in due if each.link_id not in links])
         return len(due) == _LINKS_PER_TURN or len(changes) < len(links)
+
+    def _unvisited(self, due: LinkHealth, urls: Mapping[UUID, Sequence[str]]) -> Sequence[str]:
+        begun = self._begun.get(due.link_id)
+        return [url for url in urls[due.link_id] if begun is None or url not in begun.visits]
+
+    def _judge(
+        self, before: LinkHealth, urls: Sequence[str], visits: Mapping[str, DestinationVisit]
+    ) -> LinkHealth | None:
+        """Return the health once all destinations are visited. None: the next turn continues with the others.
+
+        After some turns what was visited decides, and the rest waits for a day.
+        """
+        begun = self._begun.pop(before.link_id, None) or Begun({})
+        begun.visits |= {url: visits[url] for url in urls if url in visits}
+        found = [(url, begun.visits[url]) for url in urls if url in begun.visits]
+        begun.turns += 1
+        if not found:
+            return None
+        if len(found) < len(urls) and begun.turns < _MAX_TURNS:
+            self._begun[before.link_id] = begun
+            if len(self._begun) > _MAX_BEGUN:
+                del self._begun[next(iter(self._begun))]
+            return None
+        visit = rules.worst(found)
+        if len(found) < len(urls) and visit.result == "ok":
+            return replace(before, due_at=self._context.clock() + _DAY)
+        return self._after(before, visit, urls[0])
 
     async def settle(self, hour: Hour) -> None:
         """Count the held visits of an hour that is over. If most of its visits failed, those links are visited again.
@@ -147,7 +194,7 @@ class LinkVisits:
             for url in urls:
                 accounts.setdefault(url, account)
         visits: dict[str, DestinationVisit] = {}
-        end = time.monotonic() + _TIME_LIMIT
+        end = time.monotonic() + self._turn_seconds
         queue = FairQueue(
             _MAX_CONCURRENT,
             per_key=_PER_ACCOUNT,

@@ -69,7 +69,7 @@ async def save(
         else:
             await routing.delete_of_links(tx, [link_id])
         await store.save(tx, [(link, changed)])
-        if after.destinations - (before.destinations if before else set()):
+        if after.destinations != (before.destinations if before else set()):
             await health.reset(tx, [link_id], now)
         await deps.routes.changed(tx, [link.slug])
     return RoutedLink(changed, stored)
@@ -87,6 +87,8 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
             await audit.record(tx, caller.actor, "routing.deleted", now, item, changes=changes)
         await routing.delete_of_links(tx, [link_id])
         await store.save(tx, [(link, plain)])
+        if before and before.destinations:
+            await health.reset(tx, [link_id], now)
         await deps.routes.changed(tx, [link.slug])
 
 
