@@ -126,10 +126,10 @@ def test_visits_spread_over_the_days_and_links_share_those_of_a_url() -> None:
 class Checked:
     """The worker, with the environment's clock."""
 
-    def __init__(self, env: Env, turn_seconds: float = 20.0) -> None:
+    def __init__(self, env: Env, turn_seconds: float = 20.0, pace: float = 0) -> None:
         self.env = env
         self.visits = LinkVisits(
-            env.deps, env.deps.destination_checker, DAYS, pace=HostPace(0), turn_seconds=turn_seconds
+            env.deps, env.deps.destination_checker, DAYS, pace=HostPace(pace), turn_seconds=turn_seconds
         )
         self.schedule = HealthSchedule(env.deps.db, DAYS, env.clock)
         self.runner = JobRunner(CHECK_JOB.queue, {CHECK_JOB: self.visits.run}, clock=env.clock)
@@ -239,7 +239,7 @@ async def route(env: Env, link: dict[str, Any], routing: dict[str, Any]) -> None
 
 
 async def test_destinations_that_take_several_turns_are_asked_once_each(env: Env) -> None:
-    checked = Checked(env, turn_seconds=0.005)
+    checked = Checked(env, turn_seconds=0.005, pace=0.01)
     link = await env.make()
     paths = [f"/page?{number}" for number in range(10)]
     variants = [{"name": path, "destination_url": env.site.url(path), "weight": 10} for path in paths]
