@@ -33,6 +33,14 @@ class Sharer:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
+    async def tag(self, method: str, old: str, **sent: Any) -> None:
+        """Change or delete the tag of this name."""
+        client, headers = self.browser.client, self.headers
+        found = (await client.get("/api/v1/tags", headers=headers)).json()["data"]
+        id_ = next(each["id"] for each in found if each["name"] == old)
+        answer = await client.request(method, f"/api/v1/tags/{id_}", headers=headers, json=sent or None)
+        assert answer.is_success, answer.text
+
     async def link(self, **fields: Any) -> Link:
         return await link_of(self.place, self.browser, **fields)
 

@@ -1,13 +1,16 @@
 """Shares by the API."""
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from browsing import WebApp
 from resources.links.env import faults
 from resources.shares.asking import FIELDS, Sharer, key_of, new_sharer
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select, text
 
 from waypost.audit.model import audit_entries
 from waypost.kit.ids import new_id
@@ -157,6 +160,25 @@ async def test_a_repeated_request_creates_one(place: WebApp) -> None:
     first, second = [await ada.ask("POST", json={"name": "Spring"}, headers=key) for _ in range(2)]
     assert first.json() == second.json()
     assert (await ada.ask("GET")).json()["meta"]["total"] == 1
+
+
+async def test_the_migration_finds_tags(place: WebApp) -> None:
+    ada, bob = await new_sharer(place), await new_sharer(place, "bob")
+    made = [await ada.share(tag="sale"), await bob.share(tag="sale"), await ada.share(tag="gone"), await ada.share()]
+    await ada.tag("DELETE", "gone")
+    query = select(shares.c.id, shares.c.tag, shares.c.tag_id)
+    async with place.db.read() as tx:
+        before = {str(id_): rest for id_, *rest in await tx.execute(query)}
+    before[made[2]["id"]][1] = None  # the id of a tag that is deleted
+
+    def migrate(connection: Connection) -> None:
+        connection.execute(text("ALTER TABLE shares DROP COLUMN tag_id"))
+        with Operations.context(MigrationContext.configure(connection)):
+            import_module("waypost.database.migrations.versions.0072_tags_of_shares").upgrade()
+
+    await place.db.run_sync(migrate)
+    async with place.db.read() as tx:
+        assert {str(id_): rest for id_, *rest in await tx.execute(query)} == before
 
 
 async def test_a_link_takes_its_shares_with_it(place: WebApp) -> None:

@@ -16,6 +16,7 @@ from people import START
 from resources.clicks.test_dashboard import words
 from resources.clicks.test_explore import href_of
 from resources.clicks.visited import fill, new_click
+from resources.links.env import faults
 from resources.shares.asking import new_sharer
 
 from waypost.accounts import suspension
@@ -24,7 +25,8 @@ from waypost.resources.clicks.backends.sql.read import SqlReader
 from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link
 from waypost.resources.links import store as link_store
-from waypost.resources.shares import pages
+from waypost.resources.links.bulk import changes
+from waypost.resources.shares import pages, service
 from waypost.resources.shares.statistics import TOO_LARGE
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -48,6 +50,40 @@ def clicks_of(link: Link, days: Sequence[float], **fields: Any) -> list[Click]:
     """Clicks of several visitors, so many days ago."""
     numbered = enumerate(days)
     return [new_click(link, START - day * DAY - HOUR, **{"visitor_id": number} | fields) for number, day in numbered]
+
+
+async def test_follows_its_tag(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links that get a name which the tag had before, or has no more, are not shown."""
+    ada, eve = await new_sharer(place), await visitor(place)
+    spring, other = await ada.link(tags=["sale"]), await ada.link(tags=["other"])
+    await fill(place.db, [*clicks_of(spring, [0, 1, 2]), *clicks_of(other, [0] * 7)])
+    made, _ = await ada.share(tag="sale"), await ada.share(tag="other")
+    await ada.tag("PATCH", "sale", name="summer")
+    await ada.tag("PATCH", "other", name="sale")
+    assert total(await eve.get(path_of(made))) == 3
+    shown = (await ada.ask("GET", f"/{made['id']}")).json()["data"]
+    assert shown == made | {"tag": "summer"}
+    assert (await ada.ask("PATCH", f"/{made['id']}", json={"tag": "summer"})).json()["data"] == shown
+    assert "Links tagged summer" in words((await ada.browser.get("/shares")).text)
+    monkeypatch.setattr(changes, "MAX_NOW", 0)  # links lose the tag in steps, later
+    merged = await ada.share(tag="sale", name="merged")
+    await ada.tag("PATCH", "sale", name="summer")
+    assert (await eve.get(path_of(merged))).status_code == 404
+    assert total(await eve.get(path_of(made))) == 3
+    bob = await new_sharer(place, "bob")
+    await bob.link(tags=["sale"])
+    deleted = await bob.share(tag="sale")
+    await bob.tag("DELETE", "sale")
+    assert (await eve.get(path_of(deleted))).status_code == 404
+    assert (await bob.ask("PATCH", f"/{deleted['id']}", json={"name": "May"})).json()["data"]["tag"] == "sale"
+    assert (await eve.get(path_of(deleted))).status_code == 404
+    assert "Deleted tag" in words((await bob.browser.get("/shares")).text)
+    page = (await bob.browser.get(f"/shares/{deleted['id']}")).text
+    assert "The tag sale was deleted or merged" in words(page)
+    assert (await bob.ask("PATCH", f"/{deleted['id']}", json={"tag": "May"})).json()["data"]["tag"] == "May"
+    assert total(await eve.get(path_of(deleted))) == 0
+    monkeypatch.setattr(service, "MAX_TAGS", 1)
+    assert faults(await bob.ask("POST", json={"name": "x", "tag": "June"})).keys() == {"tag"}
 
 
 async def test_shows_statistics_without_navigation(place: WebApp) -> None:

@@ -46,7 +46,7 @@ def fill_from_share(share: Share) -> Form:
         {
             "name": share.name,
             "link_id": str(share.link_id or ""),
-            "tag": share.tag or "",
+            "tag": "" if share.has_lost_tag else share.tag or "",
             "hostname": share.hostname or "",
             "hide_below": str(share.hide_below),
             "embed_origins": "\n".join(share.embed_origins),

@@ -21,7 +21,8 @@ shares = Table(
     Column("name", Text, nullable=False),
     # at most one of the three; none: all links of the account
     Column("link_id", Id),
-    Column("tag", Text),
+    Column("tag", Text),  # the name that it had when the share was saved
+    Column("tag_id", Id),  # of the tag, which may get another name
     Column("hostname", Text),
     Column("filters", Json, nullable=False),
     Column("range_start", Instant),
@@ -47,6 +48,9 @@ class Share:
     name: str
     link_id: UUID | None
     tag: str | None
+    """The name that the tag has now."""
+    tag_id: UUID | None
+    """None with a tag: it is deleted."""
     hostname: str | None
     filters: Mapping[str, Any]
     """As `Filters.from_json` reads them."""
@@ -78,6 +82,10 @@ class Share:
         """The tag or the domain, as a filter."""
         named: tuple[tuple[FilterName, str | None], ...] = (("tag", self.tag), ("hostname", self.hostname))
         return Filters(tuple(Clause(name, (FilterValue(text, is_excluded=False),)) for name, text in named if text))
+
+    @property
+    def has_lost_tag(self) -> bool:
+        return self.tag is not None and self.tag_id is None
 
     @property
     def hides(self) -> bool:

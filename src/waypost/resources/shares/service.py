@@ -10,12 +10,16 @@ from waypost import accounts, audit
 from waypost.accounts import Caller, SignInClient
 from waypost.audit import Item
 from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.clock import microseconds
 from waypost.kit.errors import Invalid, NotFound, Problems, or_not_found
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains, links
 from waypost.resources.links import labels
+from waypost.resources.links.tags import store as tag_store
+from waypost.resources.links.tags.model import MAX_TAGS
+from waypost.resources.links.tags.service import TOO_MANY as TOO_MANY_TAGS
 from waypost.resources.shares import rules, store
 from waypost.resources.shares.deps import new_token
 from waypost.resources.shares.model import Share, digest, shares
@@ -58,6 +62,7 @@ async def create(context: Context, caller: Caller, new: NewShare, problems: Prob
         id=id_,
         account_id=account,
         **values,
+        tag_id=None,
         token=context.key_ring.encrypt(shares.c.token, id_, token),
         password_hash=await _hash(account, new.password),
         access_version=microseconds(now),
@@ -65,6 +70,7 @@ async def create(context: Context, caller: Caller, new: NewShare, problems: Prob
         updated_at=now,
     )
     async with caller.commit(context.db) as tx:
+        share = replace(share, tag_id=await _find_tag(tx, account, share.tag, now))
         await accounts.lock_account(tx, account)
         if await store.count(tx, account) >= rules.MAX_SHARES:
             raise Invalid({"name": [rules.TOO_MANY]})
@@ -83,16 +89,19 @@ async def change(context: Context, caller: Caller, share_id: UUID, requested: Sh
     await _check(context, account, _values_of(before), requested, problems)
     problems.raise_if_any()
     hashed = await _hash(account, requested.password)
+    now = context.clock()
     async with context.db.write() as tx:
+        tag_id = await _find_tag(tx, account, requested.tag, now)
         before = await store.lock(tx, account, share_id)
         old = _values_of(before)
         values = rules.checked(_merge(old, requested), problems)  # another change may have been first
         problems.raise_if_any()
         has_new_password = "password" in requested.model_fields_set and hashed != before.password_hash
-        if values == old and not has_new_password:
+        if "tag" not in requested.model_fields_set:
+            tag_id = before.tag_id
+        if (values, tag_id) == (old, before.tag_id) and not has_new_password:
             return before
-        now = context.clock()
-        after = replace(before, **values, updated_at=now)
+        after = replace(before, **values, tag_id=tag_id, updated_at=now)
         if has_new_password:
             after = replace(after, password_hash=hashed)
         if has_new_password or values["embed_origins"] != old["embed_origins"]:
@@ -125,13 +134,13 @@ async def list_shares(context: Context, caller: Caller, request: PageRequest) ->
 async def open_share(context: Context, token: str) -> OpenShare:
     """Return the share that visitors open by this token.
 
-    Raises NotFound if there is none, if it has expired, if its link is deleted, or its account suspended or deleted:
-    the database is asked each time, so what is revoked is gone at once.
+    Raises NotFound if there is none, if it has expired, if its link or tag is deleted, or its account suspended or
+    deleted: the database is asked each time, so what is revoked is gone at once.
     """
     async with context.db.point_read() as tx:
         share = or_not_found(await store.find_by_digest(tx, digest(token)))
         account = or_not_found(await accounts.find_account(tx, share.account_id))
-        if account.suspended_at is not None or share.has_expired(context.clock()):
+        if account.suspended_at is not None or share.has_lost_tag or share.has_expired(context.clock()):
             raise NotFound
         link = await links.get(tx, share.account_id, share.link_id) if share.link_id else None
     return OpenShare(share, link.created_at if link else account.created_at)
@@ -171,6 +180,16 @@ async def _check_existing(
             problems.add("filters.link_id", rules.NO_SUCH_LINK)
         if hostname and hostname != context.shared_domain and await domains.find_id(tx, account, hostname) is None:
             problems.add("hostname", rules.NO_SUCH_HOSTNAME)
+
+
+async def _find_tag(tx: Tx, account: UUID, name: str | None, now: datetime) -> UUID | None:
+    """Return the id of a tag, and add it if it is missing: links may get it later. Before rows that wait for tags."""
+    if not name:
+        return None
+    if await tag_store.add_many(tx, account, {name: "gray"}, now, limit=MAX_TAGS):
+        raise Invalid({"tag": [TOO_MANY_TAGS]})
+    found = await tag_store.find(tx, account, name)
+    return found.id if found else None
 
 
 async def _hash(account: UUID, password: str | None) -> str | None:

@@ -99,5 +99,5 @@ def _subject(share: Share, names: Mapping[str, str]) -> str:
     if share.link_id:
         return names.get(str(share.link_id), "Deleted link")
     if share.tag:
-        return f"Links tagged {share.tag}"
+        return "Deleted tag" if share.has_lost_tag else f"Links tagged {share.tag}"
     return f"Links on {share.hostname}" if share.hostname else "All links"

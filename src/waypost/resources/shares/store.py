@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import and_, func, insert, select, update
 
 from waypost.database import Result, Tx
 from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
+from waypost.resources.links.tags.model import tags
 from waypost.resources.shares.model import Share, shares
 
-_SHARES = select(*(shares.c[name] for name in Share.__dataclass_fields__))
+_TAG = {"tag": func.coalesce(tags.c.name, shares.c.tag), "tag_id": tags.c.id}
+_SHARES = select(*(_TAG.get(name, shares.c[name]) for name in Share.__dataclass_fields__)).outerjoin(
+    tags, and_(tags.c.id == shares.c.tag_id, tags.c.account_id == shares.c.account_id)
+)
 
 
 async def count(tx: Tx, account_id: UUID) -> int:
@@ -33,7 +37,7 @@ async def find_by_digest(tx: Tx, token_digest: str) -> Share | None:
 
 async def lock(tx: Tx, account_id: UUID, share_id: UUID) -> Share:
     """Raises NotFound."""
-    query = _SHARES.where(shares.c.id == share_id, shares.c.account_id == account_id).with_for_update()
+    query = _SHARES.where(shares.c.id == share_id, shares.c.account_id == account_id).with_for_update(of=shares)
     return or_not_found(_share(await tx.execute(query)))
 
 

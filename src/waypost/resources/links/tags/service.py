@@ -135,6 +135,7 @@ async def _take_from_links(deps: Deps, tx: Tx, caller: Caller, name: str, *, to:
         raise InProgress(BUSY)
     if await store.delete_unused(tx, account, name):
         return None
+    await store.end_id(tx, account, name)  # what follows the tag, such as a share, ends before its links lose it
     id_, total = new_id(), await store.count_tagged(tx, account, name)
     await changes.begin(deps, tx, caller, id_, "retag", {"tag": name, "to": to}, total)
     return id_

@@ -105,6 +105,11 @@ async def delete_unused(tx: Tx, account_id: UUID, name: str) -> bool:
     return True
 
 
+async def end_id(tx: Tx, account_id: UUID, name: str) -> None:
+    """Give the tag another id."""
+    await tx.execute(update(tags).where(tags.c.account_id == account_id, tags.c.name == name).values(id=new_id()))
+
+
 async def count(tx: Tx, account_id: UUID, limit: int) -> int:
     """Count the tags, up to `limit`."""
     some = select(tags.c.id).where(tags.c.account_id == account_id).limit(limit)
