@@ -5,7 +5,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_network
@@ -39,9 +39,12 @@ from waypost.redirect import (
     new_route,
 )
 from waypost.redirect.address_filter import AddressFilter
-from waypost.redirect.near import query_of, spellings
+from waypost.redirect.aliases import AliasTable
+from waypost.redirect.near import NearTable, query_of, spellings
 from waypost.redirect.protocol import protocol_for
+from waypost.redirect.route import MISSING
 from waypost.redirect.spool import decode, read_lines, segments
+from waypost.redirect.table import RouteTable
 from waypost.settings import Settings
 from waypost.web_app import open_full_app
 
@@ -353,6 +356,65 @@ async def test_an_exact_address_keeps_its_answer(
             slug = links.exact(host, path) or links.meant(host, path)
             location = answer.partition(b"location: https://example.com/")[2].partition(b"\r\n")[0].decode()
             assert location == (slug or ""), (path, host, links.slugs, links.aliases, links.generated)
+
+
+# ── without all addresses ───────────────────────────────────────────────────────────────────────────────────────────
+
+HARMFUL = b"a.,;:!?)&b.,;:!?)" + b"/a." * 40
+
+
+@pytest.fixture
+def fresh(near_source: Routes, feed: ChangeFeed, table: RouteTable, hosts: HostTable, aliases: AliasTable) -> NearTable:
+    """No filter is loaded."""
+    return NearTable(near_source, feed, hosts, table, aliases, shared_host=HOST, ignores_case=True)
+
+
+@pytest.mark.parametrize("sent", [HARMFUL, b"a.,;:!?)&b.,;:!?)", b"a" + b"/." * 40, b"x" + b"_" * 200])
+async def test_an_unknown_address_costs_few_queries_before_the_filter_is_loaded(
+    fast: Wire,
+    fresh: NearTable,
+    state: RedirectState,
+    source: Routes,
+    alias_source: Routes,
+    near_source: Routes,
+    sent: bytes,
+) -> None:
+    state.near = fresh
+    source.is_embedded = alias_source.is_embedded = False
+    for host in (HOST, CUSTOM.encode()):
+        answer = await fast.say(b"GET /%b HTTP/1.1\r\nHost: %b\r\n\r\n" % (sent, host))
+        assert answer.startswith(b"HTTP/1.1 404")
+        asked = [key for routes in (source, alias_source, near_source) for key in routes.asked]
+        assert len(asked) <= 16
+        for routes in (source, alias_source, near_source):
+            routes.asked.clear()
+
+
+@pytest.mark.parametrize("lose", [NearTable.clear, NearTable.mark_feed_lost, NearTable.mark_feed_restored])
+async def test_most_addresses_are_known_after_changes_were_missed(
+    near: NearTable, near_source: Routes, source: Routes, feed: ChangeFeed, lose: Callable[[NearTable], None]
+) -> None:
+    source.routes = {b"a_": new_route(HOST, "https://example.com/a_", UUID(int=1))}
+    feed.publish([near_change("a_")])
+    assert (await near.load_link(HOST, b"a__'_.,")).route is not MISSING
+    lose(near)
+    assert (await near.load_link(HOST, b"a__'_.,")).route is not MISSING, "neither the first nor the last spelling"
+    assert near.find_link(HOST, b"b") is None, "it may be new"
+    near.mark_feed_complete()
+    assert near.needs_filter == (lose is not NearTable.mark_feed_lost)
+    near.start_loading()
+    near.finish_loading(AddressFilter(10))
+    assert near.find_link(HOST, b"b") is MISSING
+
+
+async def test_few_beginnings_are_looked_up_before_the_filter_is_loaded(fresh: NearTable, feed: ChangeFeed) -> None:
+    longer = [b"a/b/c/d/e", b"a/b/c/d", b"a/b/c", b"a/b"]
+    assert fresh.possible_beginnings(longer) == longer[2:]
+    fresh.start_loading()
+    feed.publish([near_change("A/b/c/d")])
+    fresh.possible_beginnings(longer)
+    fresh.finish_loading(AddressFilter(10))
+    assert fresh.possible_beginnings(longer) == [b"a/b/c/d"]
 
 
 # ── pure ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -246,13 +246,11 @@ class RedirectApp:
         *longer, first = beginnings(sent)
         if not is_forwardable(sent[len(first) + 1 :]):
             return MISSING
-        for beginning in longer if host != state.shared_host else ():
-            path = unquote_to_bytes(beginning)
-            if state.near.may_have(path):
-                route = await state.aliases.load_link(host, path)
-                if forwards_path(route):
-                    exchange.more_path = sent[len(beginning) + 1 :]
-                    return route
+        for beginning in state.near.possible_beginnings(longer) if host != state.shared_host else ():
+            route = await state.aliases.load_link(host, unquote_to_bytes(beginning))
+            if forwards_path(route):
+                exchange.more_path = sent[len(beginning) + 1 :]
+                return route
         path = unquote_to_bytes(first)
         route = await state.table.load(path)
         if host_of(route) != host:

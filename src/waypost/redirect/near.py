@@ -19,7 +19,8 @@ from waypost.redirect.route import MISSING, NO_HOST, NO_NEAR, NearRoute, Route, 
 from waypost.redirect.table import MemoryTable, RouteSource, RouteTable
 
 _MAX_SENT: Final = 3 * 4 * 1024  # bytes of the longest alias, percent-encoded
-_MAX_UNFILTERED: Final = 255  # bytes of an address that is looked up before the filter has been loaded
+_MAX_UNFILTERED: Final = 255  # bytes of an address that is looked up although the filter does not have it
+_MAX_BEGINNINGS: Final = 2  # of an address that are looked up although the filter does not have them
 _MAX_STEPS: Final = 8  # spellings with some of the punctuation; after these all of it goes
 _BYTES_PER_ROUTE: Final = 256
 _KEY = re.compile(rb"[^/]+/[^\0]{1,6144}", re.DOTALL)
@@ -123,6 +124,8 @@ class NearTable(MemoryTable[NearRoute]):
         self._shared_host = shared_host
         self._shared_ignores_case = ignores_case
         self._filter: AddressFilter | None = None
+        self._has_all = False
+        """Whether all addresses are in the filter. After changes were missed, it still tells most of them."""
         self._added: list[bytes] | None = None
         """Addresses that are new since `start_loading`."""
         super().__init__(source, feed, capacity=routes.capacity, missing=NO_NEAR, key_pattern=_KEY)
@@ -131,7 +134,7 @@ class NearTable(MemoryTable[NearRoute]):
     @property
     def needs_filter(self) -> bool:
         """Whether addresses have to be loaded: at the start, after changes were missed, and if there are many more."""
-        return self._is_feed_complete and (self._filter is None or self._filter.is_full)
+        return self._is_feed_complete and (self._filter is None or not self._has_all or self._filter.is_full)
 
     def start_loading(self) -> None:
         """Keep new addresses from now on for the filter that `finish_loading` gets."""
@@ -144,7 +147,7 @@ class NearTable(MemoryTable[NearRoute]):
             return
         for address in self._added:
             addresses.add(address)
-        self._filter, self._added = addresses, None
+        self._filter, self._has_all, self._added = addresses, True, None
 
     def find_link(self, host: bytes, path: bytes) -> Route | None:
         """Return the route of a link, MISSING where none is near, or None if `load_link` has to find it.
@@ -154,7 +157,7 @@ class NearTable(MemoryTable[NearRoute]):
         if self._published_bytes[0] != self._seen:
             self._catch_up()
         addresses = self._filter
-        if addresses is None or not self._is_feed_complete:
+        if addresses is None or not self._knows_all():
             return None
         ignores_case = self._shared_ignores_case
         if host != self._shared_host:
@@ -213,7 +216,7 @@ class NearTable(MemoryTable[NearRoute]):
     def clear(self) -> None:
         """Forget all: some changes were missed."""
         super().clear()
-        self._filter = self._added = None
+        self._has_all, self._added = False, None
 
     def _add(self, folded: bytes) -> None:
         if self._filter is not None:
@@ -226,18 +229,33 @@ class NearTable(MemoryTable[NearRoute]):
         self._record_change(key)
         self._missing.clear()  # of any host; what is not in the filter is not in here
 
-    def may_have(self, path: bytes) -> bool:
-        """Return False for a path that no alias and no slug that a person chose has on any host, in any case."""
-        return self._may_have(fold(path))
+    def possible_beginnings(self, longest_first: list[bytes]) -> list[bytes]:
+        """Return those that aliases may have, as sent. Unless the filter knows all, also the shortest."""
+        if self._published_bytes[0] != self._seen:
+            self._catch_up()
+        unknown = () if self._knows_all() else longest_first[-_MAX_BEGINNINGS:]
+        return [path for path in longest_first if path in unknown or self._is_known(fold(unquote_to_bytes(path)))]
+
+    def _knows_all(self) -> bool:
+        return self._has_all and self._is_feed_complete
+
+    def _is_known(self, folded: bytes) -> bool:
+        """Return whether an alias or a slug that a person chose may have it on any host."""
+        return self._filter is not None and folded in self._filter
 
     def _may_have(self, folded: bytes) -> bool:
-        if self._filter is None or not self._is_feed_complete:
-            return 0 < len(folded) <= _MAX_UNFILTERED
-        return folded in self._filter
+        return self._is_known(folded) or (not self._knows_all() and 0 < len(folded) <= _MAX_UNFILTERED)
 
     def _possible(self, sent: bytes) -> Sequence[Spelling]:
-        """Return the spellings that links may have. Generated slugs are not in the filter, and have no punctuation."""
-        return [spelling for spelling in spellings(sent) if spelling.is_last or self._may_have(fold(spelling.path))]
+        """Return the spellings that links may have. Generated slugs are not in the filter, and have no punctuation.
+
+        Unless the filter knows all, the first and the last, and of the others those that it has.
+        """
+        found = spellings(sent)
+        if self._knows_all():
+            return [spelling for spelling in found if spelling.is_last or self._is_known(fold(spelling.path))]
+        between = [spelling for spelling in found[1:-1] if self._is_known(fold(spelling.path))]
+        return [*found[:1], *between, *found[1:][-1:]]
 
     def _find_spelled(self, host: bytes, path: bytes, *, ignores_case: bool) -> Route | None:
         if len(path) > _MAX_UNFILTERED:
