@@ -61,7 +61,7 @@ async def counted(db: Database) -> dict[str, int]:
     """Clicks of the counters, by slug."""
     async with db.read() as tx:
         rows = (await tx.execute(select(link_clicks.c.link_id, link_clicks.c.clicks))).all()
-        names = await links.find_names(tx, [row.link_id for row in rows], shared_domain="go.test")
+        names = await links.find_names(tx, None, [row.link_id for row in rows], shared_domain="go.test")
     return {names[row.link_id][0].partition("/")[2]: row.clicks for row in rows}
 
 

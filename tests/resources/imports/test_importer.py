@@ -75,7 +75,7 @@ async def test_imports_links_with_their_times_on_a_mapped_domain(db: Database, a
     assert await count(db, own) == 3
     assert sorted(changes) == ["a", "b", "c", "~a", "~b", "~c"]
     async with db.read() as tx:
-        names = await links.find_names(tx, [found["a"].id], shared_domain=SHARED)
+        names = await links.find_names(tx, found["a"].account_id, [found["a"].id], shared_domain=SHARED)
     assert names[found["a"].id] == ("go.acme.example/a", "A title")
 
 

@@ -113,7 +113,7 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
     for host in (NAME, SHARED):
         async with db.read() as tx:
-            assert (await find_names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
+            assert (await find_names(tx, env.alice.account_id, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
         code, target = await service.get(codes, alice, id_), await service.find_target(codes, code_id(id_))
         assert target == (env.alice.account_id, code.target)
         assert (code.target.hostname or SHARED) == host

@@ -69,6 +69,26 @@ async def test_changes_and_deletes(place: WebApp) -> None:
     assert (await ada.browser.get(path)).status_code == 404
 
 
+async def test_names_no_links_of_others(place: WebApp) -> None:
+    ada, bob = await new_sharer(place), await new_sharer(place, "bob")
+    link = await ada.link(slug="secret")
+    for path, status in (
+        (f"/shares/new?link_id={link.id}", 200),
+        (f"/shares/new?link_id=-{link.id}", 200),
+        (f"/shares/new?link={link.id}", 404),
+        (f"/?link_id={link.id}", 404),
+        (f"/?link_id=-{link.id}", 404),
+        (f"/?country=DE&link_id={link.id}", 404),
+    ):
+        page = await bob.browser.get(path)
+        assert (page.status_code, "secret" in page.text) == (status, False), path
+    refused = await bob.browser.post("/shares/new", {"link_id": str(link.id), "filters[]": [f"link_id={link.id}"]})
+    assert (refused.status_code, "secret" in refused.text) == (422, False)
+    shared = (await bob.share())["url"].removeprefix("http://app.test")
+    for value in (link.id, f"-{link.id}"):
+        assert "secret" not in (await (await place.browser()).get(f"{shared}?link_id={value}")).text
+
+
 async def test_viewers_see_no_urls(place: WebApp) -> None:
     ada = await new_sharer(place)
     share = await ada.share()

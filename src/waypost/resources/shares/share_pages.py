@@ -1,6 +1,6 @@
 """Pages of the dashboard: the shares of an account, and the form of one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +61,7 @@ class SharePages(Pages[Deps]):
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         page = await service.list_shares(self._deps, call.session, call.pagination(_PER_PAGE))
-        names = await self._names([str(share.link_id) for share in page.items if share.link_id])
+        names = await self._names(call, [str(share.link_id) for share in page.items if share.link_id])
         return {
             "page": page,
             "subjects": {share.id: _subject(share, names) for share in page.items},
@@ -79,7 +79,7 @@ class SharePages(Pages[Deps]):
             link = await links.get(tx, account, link_id) if link_id and not call.error else None
         if filled.text("link_id") and not link_id and not call.error:
             raise NotFound
-        names = await self._names([*form.linked(filled), *([str(link_id)] if link_id else [])])
+        names = await self._names(call, [*form.linked(filled), *([str(link_id)] if link_id else [])])
         hostnames = list(dict.fromkeys([self._deps.shared_domain, *choices.hostnames]))
         return {
             "tags": choices.tags,
@@ -88,10 +88,11 @@ class SharePages(Pages[Deps]):
             "filters": form.choices_of(filled, names),
         }
 
-    async def _names(self, ids: list[str]) -> Mapping[str, str]:
-        """Return the short URLs of links by id."""
+    async def _names(self, call: PageCall, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the short URLs of the account's links by id."""
+        account, some = call.session.account.id, [UUID(id_) for id_ in ids]
         async with self._deps.db.read() as tx:
-            found = await links.find_names(tx, [UUID(id_) for id_ in ids], shared_domain=self._deps.shared_domain)
+            found = await links.find_names(tx, account, some, shared_domain=self._deps.shared_domain)
         return {str(id_): short_url for id_, (short_url, _) in found.items()}
 
 

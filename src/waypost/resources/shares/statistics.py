@@ -115,4 +115,5 @@ class SharedStats:
         return ValueList("Targets", "targets", "target", bars, sum(each.clicks for each in bars))
 
     async def find_names(self, filters: Filters) -> Mapping[str, str]:
-        return await find_filtered_names(self._reader, filters, shared_domain=self._shared_domain)
+        account = self._share.account_id
+        return await find_filtered_names(self._reader, account, filters, shared_domain=self._shared_domain)

@@ -168,7 +168,8 @@ class StatsPages(Pages[Context]):
         if selection.subject.link_id:
             return [rendering.latest_click(click) for click in latest]
         ids = {UUID(bytes=click.link_id) for click in latest}
-        names = await find_names(reader, sorted(ids), shared_domain=self._deps.shared_domain)
+        account, shared_domain = selection.subject.account_id, self._deps.shared_domain
+        names = await find_names(reader, account, sorted(ids), shared_domain=shared_domain)
         deleted = (value_lists.DELETED, "")
         return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]
 
@@ -252,7 +253,8 @@ class _OfSubject:
         return value_lists.describe_split(clicks, found.total, routed, since)
 
     async def find_names(self, filters: Filters) -> dict[str, str]:
-        return await find_filtered_names(self._reader, filters, shared_domain=self._shared_domain)
+        account = self._subject.account_id
+        return await find_filtered_names(self._reader, account, filters, shared_domain=self._shared_domain)
 
 
 def _report_query(state: PageState) -> str:

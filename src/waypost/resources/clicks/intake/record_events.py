@@ -66,7 +66,8 @@ async def _record_platform_events(tx: Tx, clicks: Sequence[Click], settings: Int
 async def _urls(tx: Tx, link_ids: Collection[UUID], settings: IntakeSettings) -> dict[UUID, str]:
     ids, urls = list(link_ids), dict[UUID, str]()
     for start in range(0, len(ids), _MAX_PARAMETERS):
-        names = await links.find_names(tx, ids[start : start + _MAX_PARAMETERS], shared_domain=settings.shared_domain)
+        some = ids[start : start + _MAX_PARAMETERS]
+        names = await links.find_names(tx, None, some, shared_domain=settings.shared_domain)
         urls |= {link: f"{settings.scheme}://{name}" for link, (name, _) in names.items()}
     return urls
 

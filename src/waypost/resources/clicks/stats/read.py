@@ -213,7 +213,7 @@ async def _statistics(
         if name != HOURS
     }
     ids = [UUID(link) for link, *_ in lists.get("link", ())]
-    names = await find_names(reader, ids, shared_domain=scope.shared_domain)
+    names = await find_names(reader, scope.selection.subject.account_id, ids, shared_domain=scope.shared_domain)
     return Statistics(total, points, lists, hours, names)
 
 
@@ -421,20 +421,23 @@ async def _sum_up(
 
 
 async def find_names(
-    reader: ClickReader, link_ids: Sequence[UUID], *, shared_domain: str
+    reader: ClickReader, account_id: UUID, link_ids: Sequence[UUID], *, shared_domain: str
 ) -> dict[UUID, tuple[str, str]]:
-    """Return short URL and title of the links that exist."""
+    """Return short URL and title of the links that the account has."""
     names: dict[UUID, tuple[str, str]] = {}
     for start in range(0, len(link_ids), _NAMES):
         async with reader.transaction() as tx:
-            names |= await links.find_names(tx, link_ids[start : start + _NAMES], shared_domain=shared_domain)
+            some = link_ids[start : start + _NAMES]
+            names |= await links.find_names(tx, account_id, some, shared_domain=shared_domain)
     return names
 
 
-async def find_filtered_names(reader: ClickReader, filters: Filters, *, shared_domain: str) -> dict[str, str]:
-    """Return the short URLs of the links that filters name, by id."""
+async def find_filtered_names(
+    reader: ClickReader, account_id: UUID, filters: Filters, *, shared_domain: str
+) -> dict[str, str]:
+    """Return the short URLs of the account's links that filters name, by id."""
     ids = [UUID(text) for each in filters.of_links if each.name == "link_id" for text, _ in each.values]
-    names = await find_names(reader, ids, shared_domain=shared_domain)
+    names = await find_names(reader, account_id, ids, shared_domain=shared_domain)
     return {str(id_): short_url for id_, (short_url, _) in names.items()}
 
 
