@@ -196,7 +196,7 @@ export interface BulkUpdateSet {
   /** IDs of the pixels that fire on the link */
   pixel_ids?: string[] | null;
   /** Options of the link; those that are left out stay as they are */
-  options?: LinkOptionsUpdate | null;
+  options?: LinkOptionsUpdate;
   /** Tags that replace those of each link; not together with `add_tags` or `remove_tags` */
   tags?: string[] | null;
   /** Tags to add; those that a link has already stay where they are */

@@ -31,7 +31,7 @@ class BulkUpdateSet(TypedDict, total=False):
     """Domain of the account; None for the shared domain."""
     pixel_ids: Sequence[str] | None
     """IDs of the pixels that fire on the link."""
-    options: LinkOptionsUpdate | None
+    options: LinkOptionsUpdate
     """Options of the link; those that are left out stay as they are."""
     tags: Sequence[str] | None
     """Tags that replace those of each link; not together with `add_tags` or `remove_tags`."""

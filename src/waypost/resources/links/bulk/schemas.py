@@ -41,7 +41,7 @@ class LinkSet(Body):
     """What to change in each of many links."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-    NOT_NULL = ("status", "add_tags", "remove_tags")
+    NOT_NULL = ("status", "options", "add_tags", "remove_tags")
     NESTED: ClassVar = {"options": LinkOptionsChange}
 
     status: LinkStatus | None = field("`inactive` disables the links")
