@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from database.test_write_lock import OtherProcess
+from sqlalchemy import text
 
 from waypost.database import Database, write_lock
 from waypost.database.migrations import SchemaLocked, migrate
@@ -36,7 +37,21 @@ async def test_waits_for_locks(db: Database) -> None:
         assert await migrate(db, lock_timeout=0.1, on_wait=release) == (newest(), newest())
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_continues_where_it_gave_up(db: Database) -> None:
+    """Creating an index waits for whoever changes its table."""
+    async with db.write() as tx:
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0072'"))
+    with psycopg.connect(db.url) as other:
+        other.execute("LOCK TABLE links IN ROW EXCLUSIVE MODE")
+        with pytest.raises(SchemaLocked, match="Run waypost migrate again"):
+            await migrate(db, lock_timeout=0.1, patience=0)
+    assert await migrate(db) == ("0072", newest())
+    async with db.read() as tx:
+        assert await tx.scalar(text("SELECT count(*) FROM pg_index WHERE NOT indisvalid")) == 0
+
+
 async def test_gives_up_without_a_change(db: Database) -> None:
-    with locked(db), pytest.raises(SchemaLocked, match="The schema was not changed: other transactions held locks"):
+    with locked(db), pytest.raises(SchemaLocked, match="The schema is not current yet: other transactions held locks"):
         await migrate(db, lock_timeout=0.1, patience=0)
     assert await migrate(db) == (newest(), newest())

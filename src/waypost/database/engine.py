@@ -154,7 +154,10 @@ class Database:
         return self._write_lock.acquire() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     async def run_sync(self, call: Callable[[Connection], _T]) -> _T:
-        """Call with SQLAlchemy's own connection, in a transaction and a thread of its own: for migrations."""
+        """Call with SQLAlchemy's own connection, in a transaction and a thread of its own: for migrations.
+
+        A call that commits is in the next transaction after that.
+        """
         async with translate_errors(self.url, None), self._writing():
             return await asyncio.to_thread(self._run_sync, call)
 
@@ -165,10 +168,12 @@ class Database:
             )
         else:
             engine = create_engine(f"postgresql+psycopg{self.url.removeprefix('postgresql')}", poolclass=NullPool)
-        with engine.begin() as connection:
+        with engine.connect() as connection:
             if self.dialect == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-            return call(connection)
+            result = call(connection)
+            connection.commit()
+        return result
 
     async def checkpoint(self) -> None:
         """Copy the log into the file of SQLite without the write lock. Otherwise a commit does it, with the lock."""

@@ -125,7 +125,7 @@ class NearTable(MemoryTable[NearRoute]):
         self._shared_ignores_case = ignores_case
         self._filter: AddressFilter | None = None
         self._has_all = False
-        """Whether all addresses are in the filter. After changes were missed, it still tells most of them."""
+        """Whether all addresses are in the filter. After changes were missed, it still has most of them."""
         self._added: list[bytes] | None = None
         """Addresses that are new since `start_loading`."""
         super().__init__(source, feed, capacity=routes.capacity, missing=NO_NEAR, key_pattern=_KEY)

@@ -26,7 +26,7 @@ _IS_LOCKED = {"55P03", "40P01"}
 
 
 class SchemaLocked(WaypostError):
-    """The schema was not changed: other transactions held locks for too long."""
+    """The schema is not current yet: other transactions held locks for too long."""
 
 
 async def migrate(
@@ -36,23 +36,28 @@ async def migrate(
     lock_timeout: float = _LOCK_TIMEOUT,
     on_wait: Callable[[], None] = lambda: None,
 ) -> tuple[str | None, str]:
-    """Bring the schema to the newest revision in one transaction. Return (revision before, revision after).
+    """Bring the schema to the newest revision. Return (revision before, revision after).
 
+    On SQLite in one transaction. On PostgreSQL each revision has its own, so that none holds locks for long.
     While other transactions hold locks, try again for `patience` seconds, after each failure with `on_wait`.
     `lock_timeout`: seconds of each attempt. Raise SchemaLocked after that, SchemaUnknown for a database that this
     version cannot upgrade.
     """
-    deadline = time.monotonic() + patience
+    waited = 0.0
     while True:
+        started = time.monotonic()
         try:
             return await db.run_sync(partial(_upgrade, lock_timeout=lock_timeout))
         except Unavailable as error:
             if not _is_locked(error):
                 raise
-            if time.monotonic() > deadline:
+            waited += min(time.monotonic() - started, lock_timeout)
+            if waited > patience:
                 raise SchemaLocked(_advice(db, patience)) from error
         on_wait()
-        await asyncio.sleep(min(_PAUSE, lock_timeout))
+        pause = min(_PAUSE, lock_timeout)
+        await asyncio.sleep(pause)
+        waited += pause
 
 
 def _is_locked(error: Unavailable) -> bool:
@@ -66,7 +71,7 @@ def _advice(db: Database, patience: float) -> str:
     query = "SELECT pid, query FROM pg_stat_activity WHERE xact_start < now() - interval '10 s'"
     shown = "" if db.dialect == "sqlite" else f" This shows long transactions: {query}"
     return (
-        f"The schema was not changed: other transactions held locks for {patience:.0f} seconds. Run waypost migrate"
+        f"The schema is not current yet: other transactions held locks for {patience:.0f} seconds. Run waypost migrate"
         f" again when they have ended.{shown}"
     )
 
@@ -74,13 +79,16 @@ def _advice(db: Database, patience: float) -> str:
 def _upgrade(connection: Connection, lock_timeout: float) -> tuple[str | None, str]:
     if connection.dialect.name == "postgresql":
         timeout = f"{round(lock_timeout * 1000)}ms"
-        connection.execute(text("SELECT set_config('lock_timeout', :timeout, TRUE)"), {"timeout": timeout})
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        connection.execute(text("SELECT set_config('lock_timeout', :timeout, FALSE)"), {"timeout": timeout})
+        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
     context = MigrationContext.configure(connection)
     before = context.get_current_revision()
     refuse_unknown(before)
+    compatible = text("UPDATE alembic_version SET compatible_since = :since").bindparams(since=COMPATIBLE_SINCE)
+    if before is not None:
+        connection.execute(compatible)  # before a revision is committed that the nodes that run cannot use
     command.upgrade(_config(connection=connection), "head")
-    connection.execute(text("UPDATE alembic_version SET compatible_since = :since"), {"since": COMPATIBLE_SINCE})
+    connection.execute(compatible)
     return before, context.get_current_revision() or ""
 
 

@@ -8,15 +8,6 @@ from waypost.database.tables import Id, Instant, Json
 revision = "0070"
 down_revision = "0069"
 
-_LAST_CLICKS = """
-UPDATE link_clicks SET last_click_at = last.at
-FROM (SELECT subject_id, max(last_at) AS at FROM click_totals WHERE quarter = -1 GROUP BY subject_id) AS last
-WHERE last.subject_id = link_clicks.link_id
-"""
-# this database does not know when: they count as used now
-_UNKNOWN = "UPDATE link_clicks SET last_click_at = {now} WHERE clicks > 0 AND last_click_at IS NULL"
-_NOW = {"postgresql": "now()", "sqlite": "CAST(strftime('%s') AS INTEGER) * 1000000"}
-
 
 def upgrade() -> None:
     op.create_table(
@@ -40,5 +31,3 @@ def upgrade() -> None:
     held = text("held IS NOT NULL")
     op.create_index("ix_link_health_held", "link_health", ["link_id"], sqlite_where=held, postgresql_where=held)
     op.add_column("link_clicks", Column("last_click_at", Instant))
-    op.execute(_LAST_CLICKS)
-    op.execute(_UNKNOWN.format(now=_NOW[op.get_bind().dialect.name]))
