@@ -18,6 +18,8 @@ from wire import (
     connections,
     feed,
     hosts,
+    near,
+    near_source,
     previews,
     serve_fast,
     source,
@@ -32,7 +34,20 @@ from browser.watching import Watched, watched
 from waypost.http.connections import Connections
 from waypost.redirect import RedirectState, new_route
 
-__all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
+__all__ = [
+    "alias_source",
+    "aliases",
+    "connections",
+    "feed",
+    "hosts",
+    "near",
+    "near_source",
+    "previews",
+    "source",
+    "state",
+    "table",
+    "visits",
+]
 
 PIXELS = [
     ("facebook", "1234567890"),

@@ -7,13 +7,39 @@ import pytest_asyncio
 from wire import LINK, Previews, Routes, Wire, serve_fast
 
 from bench.platforms import DESTINATION, Platforms
-from browser.test_firing import alias_source, aliases, connections, feed, hosts, previews, source, state, table, visits
+from browser.test_firing import (
+    alias_source,
+    aliases,
+    connections,
+    feed,
+    hosts,
+    near,
+    near_source,
+    previews,
+    source,
+    state,
+    table,
+    visits,
+)
 from browser.watching import watched
 from waypost.http.connections import Connections
 from waypost.redirect import RedirectState, RouteOptions, new_route
 from waypost.redirect.password_pages import OTHER_SITE
 
-__all__ = ["alias_source", "aliases", "connections", "feed", "hosts", "previews", "source", "state", "table", "visits"]
+__all__ = [
+    "alias_source",
+    "aliases",
+    "connections",
+    "feed",
+    "hosts",
+    "near",
+    "near_source",
+    "previews",
+    "source",
+    "state",
+    "table",
+    "visits",
+]
 
 PASSWORD = "open sesame 🔑"
 EVIL = "http://evil.test/"

@@ -239,7 +239,7 @@ async def test_rendered_clicks_are_sent(database_url: str, tmp_path: Path) -> No
             for reader, name in ((of_link, False), (of_account, True)):
                 found = await reader.next()
                 assert found.count("<tr") == 1
-                assert f'id="click-{UUID(bytes=hostile.id)}"' in found
+                assert f'data-click="{UUID(bytes=hostile.id)}"' in found
                 assert ('href="/links/' in found) == name
                 assert "&lt;script&gt;" in found
                 assert all(line.startswith("data: ") for line in found.splitlines()[1:-1])
