@@ -4,18 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from waypost.database import Result, Tx
 from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
-from waypost.resources.links.tags.model import tags
+from waypost.resources.links.tags.store import current_tag
 from waypost.resources.shares.model import Share, shares
 
-_TAG = {"tag": func.coalesce(tags.c.name, shares.c.tag), "tag_id": tags.c.id}
-_SHARES = select(*(_TAG.get(name, shares.c[name]) for name in Share.__dataclass_fields__)).outerjoin(
-    tags, and_(tags.c.id == shares.c.tag_id, tags.c.account_id == shares.c.account_id)
-)
+_NAME, _ID = (current_tag(shares.c.account_id, shares.c.tag_id, part) for part in ("name", "id"))
+_TAG = {"tag": func.coalesce(_NAME, shares.c.tag), "tag_id": _ID}
+_SHARES = select(*(_TAG.get(name, shares.c[name]) for name in Share.__dataclass_fields__))
 
 
 async def count(tx: Tx, account_id: UUID) -> int:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, delete, func, select, update
+from sqlalchemy import Column, ColumnElement, Select, bindparam, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Id, Tx, bulk
@@ -108,6 +108,11 @@ async def delete_unused(tx: Tx, account_id: UUID, name: str) -> bool:
 async def end_id(tx: Tx, account_id: UUID, name: str) -> None:
     """Give the tag another id."""
     await tx.execute(update(tags).where(tags.c.account_id == account_id, tags.c.name == name).values(id=new_id()))
+
+
+def current_tag(account_id: Column[Any], tag_id: Column[Any], part: Literal["id", "name"]) -> ColumnElement[Any]:
+    """Scalar subquery: the id or name of a tag, null if it is gone."""
+    return select(tags.c[part]).where(tags.c.id == tag_id, tags.c.account_id == account_id).scalar_subquery()
 
 
 async def count(tx: Tx, account_id: UUID, limit: int) -> int:
