@@ -37,8 +37,8 @@ from waypost.resources.shares.schemas import NewShare
 from waypost.settings import Settings
 
 _VISITORS = 50
-_PAGES = 200
-"""Of the member, below the limit of 600 a minute."""
+_PAGES = 140
+"""Of the member, four times; the limit is 600 a minute."""
 _SAME = [""]
 _OTHERS = [
     f"?country={country}&period=custom&from=2026-01-{day:02}&to=2030-01-01"
