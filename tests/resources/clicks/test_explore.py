@@ -50,7 +50,9 @@ def href_of(html: str, name: str) -> str:
 
 async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
-    spring = await link_of(place, ada, slug="spring", tags=["sale"], utm_params={"utm_campaign": "may"})
+    spring = await link_of(
+        place, ada, slug="spring", tags=["sale"], utm_params={"utm_campaign": "may", "utm_term": "boots"}
+    )
     hire = await link_of(place, ada, slug="hire")
     made = [
         new_click(
@@ -70,6 +72,7 @@ async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
         (["Direct"], 1, "referrer=direct"),
         (["QR code scanned"], 1, "is_scan=true"),
         (["may"], 3, "utm_campaign=may"),
+        (["boots"], 3, "utm_term=boots"),
         (["sale", "France"], 1, "tag=sale&country=FR"),
         (["app.test/hire"], 1, f"link_id={hire.id}"),
     ):
@@ -80,6 +83,9 @@ async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
         assert f"Clicks {clicks} " in words(page.text), names
         matching = page.text.partition('id="matching-clicks"')[2].partition("</table>")[0]
         assert matching.count("<tr") == clicks, names
+        visitors = [int(text) for text in re.findall(r'visitors">(\d+) visitors?<', page.text)]
+        assert visitors, names
+        assert max(visitors) == clicks, names
         assert page.text.count('aria-label="Remove the filter') == len(names)
         cleared = await ada.get(href_of(page.text, "Clear all"))
         assert "Clicks 4 " in words(cleared.text)

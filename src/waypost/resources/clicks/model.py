@@ -42,7 +42,7 @@ instead of three. `link` is for accounts only; its values are link ids in 32 hex
 `target` is for links only, and only for clicks that have one.
 """
 
-LabelName = Literal["tag", "hostname", "utm_source", "utm_medium", "utm_campaign"]
+LabelName = Literal["tag", "hostname", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 ListName = Literal["country", "referrer", "device", "browser", "platform", "target", "link"] | LabelName
 """Of a list of values in statistics."""
 LABELS: tuple[LabelName, ...] = get_args(LabelName)

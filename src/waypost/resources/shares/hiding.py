@@ -44,6 +44,8 @@ LISTS: Mapping[FilterName, ListName] = {
     "utm_source": "utm_source",
     "utm_medium": "utm_medium",
     "utm_campaign": "utm_campaign",
+    "utm_term": "utm_term",
+    "utm_content": "utm_content",
 }
 """The list that shows the values of a filter. What no list shows cannot be chosen."""
 _OVERLAPPING: frozenset[ListName] = frozenset({"tag"})

@@ -15,9 +15,9 @@ from waypost.resources.clicks.model import TOP_COUNT
 from waypost.resources.clicks.selection import find_selected
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read import (
-    ACCOUNT_LISTS,
     LINK_LISTS,
     OTHERS,
+    PAGE_LISTS,
     Statistics,
     StatsList,
     find_filtered_names,
@@ -38,7 +38,7 @@ def offered_filters(share: Share) -> Collection[FilterName]:
 
 
 def lists_of(share: Share) -> Mapping[str, StatsList]:
-    return LINK_LISTS if share.link_id else ACCOUNT_LISTS
+    return LINK_LISTS if share.link_id else PAGE_LISTS
 
 
 class SharedStats:

@@ -29,8 +29,8 @@ from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection, select_clicks
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read import (
-    ACCOUNT_LISTS,
     LINK_LISTS,
+    PAGE_LISTS,
     Statistics,
     StatsList,
     count_recent_clicks,
@@ -84,7 +84,7 @@ class StatsPages(Pages[Context]):
         context = await self._read(asked, Subject(session.account.id))
         context |= {
             "live_url": "/stats/live",
-            "files": asked.files("/stats/csv", ACCOUNT_LISTS),
+            "files": asked.files("/stats/csv", PAGE_LISTS),
             "report_query": _report_query(asked.state),
             "share_url": asked.state.url("/shares/new"),
         }
@@ -212,7 +212,7 @@ class _OfSubject:
     def __init__(
         self, deps: Context, reader: ClickReader, subject: Subject, now: datetime, routed: LinkRouting | None
     ) -> None:
-        self.lists = LINK_LISTS if subject.link_id else ACCOUNT_LISTS
+        self.lists = LINK_LISTS if subject.link_id else PAGE_LISTS
         self._reader = reader
         self._subject = subject
         self._now = now
@@ -220,6 +220,8 @@ class _OfSubject:
         self._shared_domain = deps.shared_domain
 
     async def read(self, query: StatsQuery, lists: Collection[StatsList] = (), limit: int | None = None) -> Statistics:
+        if query.filters and limit is None:  # from clicks anyway; sums know no visitors of values
+            query = replace(query, has_visitors=True)
         return await statistics.read_comparable(
             self._reader,
             self._subject,

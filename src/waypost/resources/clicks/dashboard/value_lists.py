@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -40,6 +40,8 @@ class ValueBar:
     note: str = ""
     parts: "Sequence[ValueBar]" = ()
     """Hosts, if several are one place."""
+    visitors: int | None = None
+    """If they were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ def list_cards(found: Statistics, targets: ValueList | None) -> list[ListCard]:
     total, hidden = found.total, found.hidden
     scans = [("true", total.scans), ("false", total.clicks - total.scans)] if total.scans and not hidden else []
     bars: dict[str, Sequence[ValueBar]] = {
-        name: [name_value(name, each.value, each.clicks) for each in counted] for name, counted in found.lists.items()
+        name: [replace(name_value(name, each.value, each.clicks), visitors=each.visitors) for each in counted]
+        for name, counted in found.lists.items()
     }
     bars["is_scan"] = [name_value("is_scan", value, clicks) for value, clicks in scans if clicks]
     bars["referrer"] = referrer_bars(found.lists["referrer"])
@@ -90,6 +93,8 @@ _CARDS: Mapping[str, Sequence[tuple[str, str, FilterName]]] = {
         ("Campaigns", "campaigns", "utm_campaign"),
         ("UTM sources", "utm-sources", "utm_source"),
         ("UTM mediums", "utm-mediums", "utm_medium"),
+        ("UTM terms", "utm-terms", "utm_term"),
+        ("UTM contents", "utm-contents", "utm_content"),
         ("QR or link", "scans", "is_scan"),
     ],
     "Places": [("Countries", "countries", "country")],

@@ -62,6 +62,8 @@ ACCOUNT_LISTS: Mapping[str, StatsList] = {
     "utm_campaigns": "utm_campaign",
 }
 """By the names in the API."""
+PAGE_LISTS: Mapping[str, StatsList] = {**ACCOUNT_LISTS, "utm_terms": "utm_term", "utm_contents": "utm_content"}
+"""Of the pages of an account, and their files."""
 _HOURS_PER_WEEK = 168
 _EPOCH_HOUR = 3 * 24  # of the week: 1970 began on a Thursday
 

@@ -50,6 +50,7 @@ from waypost.resources.clicks.label_values import LabelValues, sum_labels
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
+    LABELS,
     TOP_COUNT,
     WHOLE_DAY,
     Dimension,
@@ -338,7 +339,7 @@ async def find_label_values(
     labels: Any = cached.get("labels")
     if cached_days and labels and cached_days.clicks < _MAX_ADDED_UP:
         is_current = labels["changes"] == await accounts.count_label_changes(tx, subject.account_id)
-        labels = labels if is_current else None
+        labels = labels if is_current and labels["lists"].keys() >= set(LABELS) else None
     if not cached_days or not labels:
         return await sum_label_values(tx, subject, list(days), partial_days, shared_domain=shared_domain)
     other_days = [day for day in days if not cached_days.has(day)]
