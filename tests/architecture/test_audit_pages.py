@@ -330,7 +330,7 @@ NOT_RECORDED = {
     "/account/two-factor": "shows a secret, and stores nothing",
     "/stats/reports": "recorded, and only open with a mail server: tests/resources/statistics_reports/test_pages.py",
     "/stats/reports/{id}/end": "see above",
-    "/stats/reports/unsubscribe/{token}": "of whoever has the email: tests/resources/statistics_reports/test_pages.py",
+    "/stats/reports/unsubscribe/{token}": "of the recipient: tests/resources/statistics_reports/test_pages.py",
     "/stats/views/{id}/edit": "recorded if all members see it: tests/resources/saved_views/test_saved_views.py",
     "/stats/views/{id}/delete": "see above",
     "/share/{token}": "of visitors, and changes nothing",

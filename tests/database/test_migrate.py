@@ -39,7 +39,7 @@ async def test_waits_for_locks(db: Database) -> None:
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_continues_where_it_gave_up(db: Database) -> None:
-    """Creating an index waits for whoever changes its table."""
+    """Creating an index waits for transactions that change its table."""
     async with db.write() as tx:
         await tx.execute(text("UPDATE alembic_version SET version_num = '0072'"))
     with psycopg.connect(db.url) as other:

@@ -1,4 +1,4 @@
-"""A pace for requests that nobody waits for."""
+"""Limits how often background requests go to the same host."""
 
 import asyncio
 

@@ -50,26 +50,10 @@ def _endpoints(web: Web) -> "Endpoints":
 
 def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.resources.links import domain_detach
-    from waypost.resources.links.health.schedule import CHECK_JOB, HealthSchedule
+    from waypost.resources.links.health.schedule import CHECK_JOB
     from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB
-    from waypost.resources.links.routing.recheck import RoutingRecheck
-    from waypost.resources.links.tags import counts
-    from waypost.resources.links.tags.clicks import TagClicks
 
     settings, context = worker.settings, worker.context
-    periodic: list[Periodic] = [
-        (60, TagClicks(context.db, context.clock).step),
-        (counts.INTERVAL, counts.TagCounts(context.db, context.clock).step),
-    ]
-    if settings.link_check_days:
-        periodic.append((60, HealthSchedule(context.db, settings.link_check_days, context.clock).step))
-    if settings.blocklist or settings.safe_browsing_key:
-        periodic.append((60, RoutingRecheck(context, worker.destination_checker).step))
-    if context.db.dialect == "postgresql":
-        from waypost.resources.links.images.rows import ImageRows
-
-        rows = ImageRows(context.db, settings.data_dir, context.clock)
-        periodic += [(60, rows.clean_cache), (3600, rows.delete_unused)]
 
     @cache
     def deps() -> "Deps":
@@ -101,7 +85,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
         return await changes.purge(deps(), job)
 
     return WorkerParts(
-        periodic=periodic,
+        periodic=_periodic(worker),
         handlers={
             domain_detach.JOB: partial(domain_detach.detach_links, context.db, context.routes),
             CHANGE_JOB: change,
@@ -110,6 +94,29 @@ def _worker_parts(worker: Worker) -> WorkerParts:
         },
         stops={CHANGE_JOB: stop_change},
     )
+
+
+def _periodic(worker: Worker) -> list[Periodic]:
+    from waypost.resources.links.health.schedule import HealthSchedule
+    from waypost.resources.links.routing.recheck import RoutingRecheck
+    from waypost.resources.links.tags import counts
+    from waypost.resources.links.tags.clicks import TagClicks
+
+    settings, context = worker.settings, worker.context
+    periodic: list[Periodic] = [
+        (60, TagClicks(context.db, context.clock).step),
+        (counts.INTERVAL, counts.TagCounts(context.db, context.clock).step),
+    ]
+    if settings.link_check_days:
+        periodic.append((60, HealthSchedule(context.db, settings.link_check_days, context.clock).step))
+    if settings.blocklist or settings.safe_browsing_key:
+        periodic.append((60, RoutingRecheck(context, worker.destination_checker).step))
+    if context.db.dialect == "postgresql":
+        from waypost.resources.links.images.rows import ImageRows
+
+        rows = ImageRows(context.db, settings.data_dir, context.clock)
+        periodic += [(60, rows.clean_cache), (3600, rows.delete_unused)]
+    return periodic
 
 
 def new_deps(settings: Settings, context: Context, checker: "DestinationChecker") -> "Deps":
