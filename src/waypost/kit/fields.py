@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, ErrorDetails
 
 from waypost.kit.clock import parse_timestamp
+from waypost.kit.colors import parse_color
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 
@@ -173,6 +174,7 @@ LongText = Annotated[str, AfterValidator(_lines), Documented({"pattern": LINES})
 """Text that may have several lines."""
 Timestamp = Annotated[datetime, BeforeValidator(_timestamp)]
 Uuid = Annotated[UUID, BeforeValidator(_uuid)]
+Color = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(parse_color))]
 
 TimestampText = Annotated[str, Documented({"format": "date-time"})]
 IdText = Annotated[str, Documented({"format": "uuid"})]

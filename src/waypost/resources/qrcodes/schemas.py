@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
-from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText
+from waypost.kit.fields import Body, Color, IdText, TimestampText, UriText
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
     MAX_MARGIN,
@@ -18,10 +18,8 @@ from waypost.resources.qrcodes.style import (
     CodeStyle,
     ErrorCorrection,
     ModuleStyle,
-    parse_color,
 )
 
-Color = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(parse_color))]
 _DIGITS = re.compile(r"[0-9]{1,9}")
 
 

@@ -1,9 +1,10 @@
 """The style of a code and the formats of its image; warnings about styles that are hard to scan. No I/O."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
+
+from waypost.kit.colors import contrast, luminance
 
 ErrorCorrection = Literal["L", "M", "Q", "H"]
 """How much of a code may be damaged: 7, 15, 25 or 30 %."""
@@ -21,9 +22,6 @@ MAX_MARGIN = 10
 MIN_MARGIN = 4  # of the standard
 MIN_CONTRAST = 3.0
 
-NOT_HEX = "This must be a hex color such as #1a2b3c or #abc. Color names and rgb() are not supported."
-NO_HASH = "A hex color starts with #, such as #1a2b3c."
-TRANSPARENT = "Transparent colors are not supported. Enter three or six hex digits, such as #1a2b3c."
 LIGHT_ON_DARK = (
     "The foreground is lighter than the background. Some readers only find dark codes on a light background."
 )
@@ -31,7 +29,6 @@ NARROW_MARGIN = (
     f"The margin is smaller than {MIN_MARGIN} modules. On a dark or busy background, scanners may not find the code."
 )
 
-_COLOR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _LONG_FROM = 10  # from this version on, a text's length takes two bytes
 _MIN_PIXELS = 2.5  # per module; with fewer, readers begin to miss codes
 _SHARP_PIXELS = 4  # per module
@@ -61,29 +58,15 @@ def parse_style(text: str) -> CodeStyle:
     return CodeStyle(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
 
 
-def parse_color(text: str) -> str:
-    """Return the color as `#rrggbb` in lower case. Raises ValueError with a message for the user."""
-    match = _COLOR.fullmatch(text.lower())
-    if match is None:
-        raise ValueError(NOT_HEX)
-    if not text.startswith("#"):
-        raise ValueError(NO_HASH)
-    digits = match[1]
-    if len(digits) in {4, 8}:
-        raise ValueError(TRANSPARENT)
-    return f"#{digits}" if len(digits) == 6 else "#" + "".join(2 * digit for digit in digits)
-
-
 def warnings(style: CodeStyle, text: str) -> Iterator[str]:
     """Yield reasons why readers may fail to scan a code of `text`."""
-    foreground, background = _luminance(style.foreground), _luminance(style.background)
-    contrast = (max(foreground, background) + 0.05) / (min(foreground, background) + 0.05)
-    if contrast < MIN_CONTRAST:
+    ratio = contrast(style.foreground, style.background)
+    if ratio < MIN_CONTRAST:
         yield (
-            f"The colors have a contrast of {_truncate(contrast)}:1; readers need at least {MIN_CONTRAST:.0f}:1."
+            f"The colors have a contrast of {_truncate(ratio)}:1; readers need at least {MIN_CONTRAST:.0f}:1."
             " Make the foreground darker or the background lighter."
         )
-    if foreground > background:
+    if luminance(style.foreground) > luminance(style.background):
         yield LIGHT_ON_DARK
     if style.margin < MIN_MARGIN:
         yield NARROW_MARGIN
@@ -110,16 +93,6 @@ def count_modules(text: str, level: ErrorCorrection) -> int:
 def _bits(text: str, version: int) -> int:
     """Count the bits of mode, length and text."""
     return 4 + (8 if version < _LONG_FROM else 16) + 8 * len(text)
-
-
-def _luminance(color: str) -> float:
-    """Return the relative luminance by WCAG: 0 for black, 1 for white."""
-    red, green, blue = (_linear(int(color[start : start + 2], 16) / 255) for start in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
 
 
 def _truncate(number: float) -> str:
