@@ -18,6 +18,7 @@ from types import ModuleType
 
 from bench import (
     account_export,
+    addresses,
     aliases,
     bulk_creates,
     clickhouse_store,
@@ -65,6 +66,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
     "redirects": redirects,
     "domains": domains,
     "aliases": aliases,
+    "addresses": addresses,
     "tls": tls,
     "pixel-pages": pixel_pages,
     "routing": routing,

@@ -2,7 +2,7 @@
 
 Without names, the redirects of both are compared: they serve the same links in alternating rounds on the same core,
 compiled if the version can be. B is also compared with itself: the distance of that ratio from 1 is the noise. Some
-other links of each server have rules, if the version has routing.
+other links of each server have rules, if the version has routing. The same for random slugs that no link has.
 
 With names, each commit runs its own benchmarks of these names, short ones with `--short`: A, B, B, A.
 """
@@ -15,7 +15,7 @@ import re
 import statistics
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,11 @@ from bench.servers import SERVER_CORE, Server, clean_environment, free_port, sta
 from bench.wrk import Contender
 
 _LINKS, _ROUTED = 20, 10  # fewer requests than a key's rate limit per minute
+_CONTENDERS: Mapping[str, Callable[[Server], Contender]] = {
+    "redirects, bare headers": lambda server: Contender(server, "slugs.lua", [str(_LINKS), "bare"]),
+    "redirects, browser headers": lambda server: Contender(server, "slugs.lua", [str(_LINKS), "browser"]),
+    "random misses, browser headers": wrk.random_misses,
+}
 _ROOT = Path(__file__).parent.parent
 _CHECKOUTS = _ROOT / ".compared"
 _ENVIRONMENT = [".venv/.installed-test", ".venv/.tools-bench"]
@@ -119,7 +124,7 @@ def _redirects(run: Run, checkouts: Sequence[Path]) -> list[Row]:
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(_website())
         servers = [stack.enter_context(_serving(*each, run.new_directory(), url)) for each in (b, b, a)]
-        return [row for headers in ("bare", "browser") for row in _rows(run, servers, headers)]
+        return [row for what, contender in _CONTENDERS.items() for row in _rows(run, servers, what, contender)]
 
 
 def _compiled(checkout: Path) -> dict[str, str]:
@@ -130,12 +135,11 @@ def _compiled(checkout: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(checkout / ".venv" / "compiled")}
 
 
-def _rows(run: Run, servers: list[Server], headers: str) -> Iterator[Row]:
-    contenders = [Contender(server, "slugs.lua", [str(_LINKS), headers]) for server in servers]
-    b, again, a = wrk.alternate(run, contenders)
+def _rows(run: Run, servers: list[Server], what: str, contender: Callable[[Server], Contender]) -> Iterator[Row]:
+    b, again, a = wrk.alternate(run, [contender(server) for server in servers])
     rates = f"A {wrk.spread(a)}, B {wrk.spread(b)}"
-    yield Row(f"redirects, {headers} headers: B relative to A", _ratio(b, a), rates)
-    yield Row(f"redirects, {headers} headers: B relative to itself", _ratio(b, again), "the noise")
+    yield Row(f"{what}: B relative to A", _ratio(b, a), rates)
+    yield Row(f"{what}: B relative to itself", _ratio(b, again), "the noise")
 
 
 def _ratio(ours: list[wrk.Round], theirs: list[wrk.Round]) -> str:

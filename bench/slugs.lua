@@ -1,5 +1,5 @@
 -- Visits random slugs. Arguments: number of slugs; "bare" for wrk's own headers,
--- "browser" for those of a browser; round.
+-- "browser" for those of a browser; optionally the format of the path, with the slug's number; round.
 local browser = {
   "Connection: keep-alive",
   'sec-ch-ua: "Chromium";v="142", "Google Chrome";v="142", "Not_A Brand";v="99"',
@@ -13,18 +13,18 @@ local browser = {
   "Referer: https://site.example.com/stories/2026/spring-edition",
   "Accept-Language: en-GB,en;q=0.9,de;q=0.8",
 }
-local count, rest
+local count, path, rest
 
 function init(args)
   local headers = { "Host: " .. wrk.headers["Host"] }
   if args[2] == "browser" then
     for _, header in ipairs(browser) do headers[#headers + 1] = header end
   end
-  count = tonumber(args[1])
+  count, path = tonumber(args[1]), "GET /" .. (args[4] and args[3] or "b%06d")
   rest = " HTTP/1.1\r\n" .. table.concat(headers, "\r\n") .. "\r\n\r\n"
-  math.randomseed(tonumber(args[3]))
+  math.randomseed(tonumber(args[#args]))
 end
 
 function request()
-  return string.format("GET /b%06d", math.random(0, count - 1)) .. rest
+  return string.format(path, math.random(0, count - 1)) .. rest
 end

@@ -55,16 +55,25 @@ class Contender:
     """Arguments of the script; the number of the round is appended."""
     origin: str = ""
     """The URL, if not plain HTTP on its port."""
+    has_links: bool = True
+    """Whether every path has one. If not, every response has to be an error."""
 
 
-def run_wrk(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
-    """`script`: a Lua file in this directory."""
+def random_misses(server: Server) -> Contender:
+    """Slugs that no link has, hardly any of them twice. From browsers, whose missed addresses are counted."""
+    return Contender(server, "slugs.lua", [str(10**9), "browser", "Miss%09d"], has_links=False)
+
+
+def run_wrk(origin: str, script: str, arguments: Sequence[str], *, seconds: int, has_links: bool = True) -> Round:
+    """`script`: a Lua file in this directory. `has_links`: as of a `Contender`."""
     options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", _TIMEOUT, "--latency"]
     options += ["-s", str(Path(__file__).parent / script)]
     command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"{origin}/", "--", *arguments]
     before = _seconds_of_children()
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
-    if done.returncode or re.search(r"Non-2xx|Socket errors|error", done.stdout + done.stderr):
+    expected = 0 if has_links else _count(r"(\d+) requests in", done.stdout)
+    is_wrong = _count(r"Non-2xx or 3xx responses: (\d+)", done.stdout) != expected
+    if done.returncode or is_wrong or re.search(r"Socket errors|error", done.stdout + done.stderr):
         raise Failed(f"wrk on {origin}: {done.stdout} {done.stderr}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     if rate is None or not float(rate[1]):
@@ -93,7 +102,8 @@ def _one_round(contender: Contender, number: int, seconds: int) -> Round:
     origin = contender.origin or f"http://127.0.0.1:{contender.server.port}"
     before = contender.server.processor_time()
     try:
-        measured = run_wrk(origin, contender.script, [*contender.arguments, str(number)], seconds=seconds)
+        arguments = [*contender.arguments, str(number)]
+        measured = run_wrk(origin, contender.script, arguments, seconds=seconds, has_links=contender.has_links)
         used = contender.server.processor_time() - before
         return replace(measured, cost=used / (measured.rate * seconds) * 1e6)
     finally:
@@ -194,6 +204,11 @@ def _closed(port: int) -> bytes:
 def _seconds_of_children() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def _count(pattern: str, output: str) -> int:
+    found = re.search(pattern, output)
+    return int(found[1]) if found else 0
 
 
 def _percentile(output: str, percent: str) -> float:
