@@ -3,11 +3,13 @@
 import base64
 import hmac
 import json
+import os
 import re
 import shutil
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,9 +25,10 @@ import trustme
 from architecture.code import ROOT
 from outbound.servers import ALLOW, OPEN, Receiver, always, response
 
+from clients.typescript.generator.modules import NODE_MODULES
 from waypost.database import KeyRing
 from waypost.kit.ids import new_id
-from waypost.kit.signing import TOLERANCE, signature
+from waypost.kit.signing import TOLERANCE, new_secret, signature
 from waypost.outbound import Outbound, Poster
 from waypost.resources.clicks.intake.record_events import _pixel_events
 from waypost.resources.clicks.model import Click
@@ -47,9 +50,9 @@ Case = tuple[str, str | None, bytes]
 """Secret, X-Signature, body."""
 
 
-def block(language: str) -> str:
-    [found] = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    return found
+def block(language: str, number: int = 0) -> str:
+    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    return blocks[number]
 
 
 def in_python(cases: Sequence[Case], _directory: Path) -> list[bool]:
@@ -167,11 +170,15 @@ def test_refuses_all_other_requests(verify: Verify, tmp_path: Path) -> None:
 
 @pytest.fixture
 async def received(tmp_path: Path) -> tuple[bytes, bytes]:
-    """Head and body of a delivery, as they came over TLS."""
+    return await deliver(tmp_path, SECRET, NOW)
+
+
+async def deliver(tmp_path: Path, secret: str, now: int) -> tuple[bytes, bytes]:
+    """Return head and body of a delivery, as they came over TLS."""
     authority, tls = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert(OPEN).configure_cert(tls)
-    keys, webhook, at = KeyRing(["key"]), new_id(), datetime.fromtimestamp(NOW, UTC)
+    keys, webhook, at = KeyRing(["key"]), new_id(), datetime.fromtimestamp(now, UTC)
     poster = Poster(Outbound(allow=ALLOW, ca_file=tmp_path / "ca.pem"))
     deliverer = Deliverer(poster.post, keys, clock=lambda: at, timeout=30, backoff=(1, 1, 1, 1))
     delivery = new_id()
@@ -180,7 +187,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             id=delivery,
             receiver=WebhookReceiver(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
-            secret=keys.encrypt(webhooks.c.secret, webhook, SECRET),
+            secret=keys.encrypt(webhooks.c.secret, webhook, secret),
             event="link.created",
             body=build_payload(
                 delivery, WebhookEvent("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})
@@ -201,6 +208,31 @@ def test_accepts_what_the_service_sends(verify: Verify, received: tuple[bytes, b
     [signed] = re.findall(r"^x-signature: (.*)\r$", head.decode(), re.MULTILINE | re.IGNORECASE)
     parsed = json.dumps(json.loads(body)).encode()
     assert verify([(SECRET, signed, body), (SECRET, signed, parsed)], tmp_path) == [True, False]
+
+
+async def test_standard_webhooks_accepts_what_the_service_sends(tmp_path: Path) -> None:
+    library = pytest.importorskip("standardwebhooks", reason="standardwebhooks is missing: make test installs it")
+    node = shutil.which("node")
+    assert node, "Node.js is missing: apt-get install nodejs (make test does it as root)"
+    secret = new_secret()
+    head, body = await deliver(tmp_path, secret, int(time.time()))
+    headers = dict(re.findall(r"^([\w-]+): (.*)\r$", head.decode(), re.MULTILINE))
+    names: dict[str, Any] = {"secret": secret, "headers": headers, "body": body}
+    exec(block("python", 1), names)
+    assert names["delivery"] == json.loads(body)
+    with pytest.raises(library.WebhookVerificationError):
+        exec(block("python", 1), names | {"secret": new_secret()})
+    read, write = 'JSON.parse(require("node:fs").readFileSync(0))', "console.log(JSON.stringify(delivery));"
+    done = subprocess.run(
+        [node, "-e", f"const [secret, headers, body] = {read};\n{block('js', 1)}{write}"],
+        input=json.dumps([secret, headers, body.decode()]),
+        env={**os.environ, "NODE_PATH": str(NODE_MODULES)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (json.loads(done.stdout or "null"), done.stderr) == (json.loads(body), "")
 
 
 def test_the_receiver_prints_signed_deliveries_and_refuses_others(

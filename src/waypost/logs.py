@@ -14,7 +14,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 _SECRET_NAME = re.compile(r"secret|password|token|authorization|cookie|api_key", re.IGNORECASE)
-_SECRET_TEXT = re.compile(r"(wp_live_|whsec_|Bearer )[\w-]+|(\[parameters: ).*|(?<=://)([^/@\s:]*:)[^/@\s]+(?=@)")
+_SECRET_TEXT = re.compile(r"(wp_live_|whsec_|Bearer )[\w+/-]+|(\[parameters: ).*|(?<=://)([^/@\s:]*:)[^/@\s]+(?=@)")
 """Keys, values of failed SQL statements, and passwords in URLs. The group before the secret is kept."""
 
 

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import time
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -90,6 +91,48 @@ def test_refuses_an_old_signature_and_one_of_the_future(seconds: int) -> None:
     with pytest.raises(SignatureError, match="more than 300 seconds"):
         verify_webhook(body(), headers, SECRET)
     assert verify_webhook(body(), headers, SECRET, tolerance=400).event == "webhook.test"
+
+
+STANDARD_SECRET = "whsec_" + b64encode(bytes(range(32))).decode()
+
+
+def standard(raw: bytes, *, at: int | None = None, secret: str = STANDARD_SECRET) -> dict[str, str]:
+    moment, key = str(at or int(time.time())), b64decode(secret.removeprefix("whsec_"))
+    signature = b64encode(hmac.digest(key, f"msg_1.{moment}.".encode() + raw, "sha256")).decode()
+    return {"webhook-id": "msg_1", "Webhook-Timestamp": moment, "WEBHOOK-SIGNATURE": f"v1a,x v1,AAAA v1,{signature}"}
+
+
+def test_takes_the_headers_of_standard_webhooks() -> None:
+    assert verify_webhook(body(), standard(body()), STANDARD_SECRET).event == "webhook.test"
+    both = {**standard(body()), "X-Signature": signed(body(), secret=STANDARD_SECRET)}
+    assert verify_webhook(body(), both, STANDARD_SECRET).event == "webhook.test"
+    with pytest.raises(SignatureError, match="does not match"):
+        verify_webhook(body(), {**both, "X-Signature": signed(b"")}, STANDARD_SECRET)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"webhook-id": "msg_2"}, "does not match"),
+        ({"WEBHOOK-SIGNATURE": "v1," + "A" * 43 + "="}, "does not match"),
+        ({"WEBHOOK-SIGNATURE": "v1,A"}, "malformed"),
+        ({"WEBHOOK-SIGNATURE": ""}, "malformed"),
+        ({"Webhook-Timestamp": "now"}, "malformed"),
+        ({"Webhook-Timestamp": []}, "needs one Webhook-Timestamp header, and has 0"),
+        ({"webhook-id": ["a", "b"]}, "needs one Webhook-Id header, and has 2"),
+    ],
+)
+def test_refuses_other_headers_of_standard_webhooks(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SignatureError, match=problem):
+        verify_webhook(body(), {**standard(body()), **change}, STANDARD_SECRET)
+
+
+def test_refuses_standard_webhooks_late_and_with_an_old_secret() -> None:
+    with pytest.raises(SignatureError, match="more than 300 seconds"):
+        verify_webhook(body(), standard(body(), at=int(time.time()) - 310), STANDARD_SECRET)
+    for secret in ("whsec_", "whsec_" + "A" * 43, "whsec_" + "-" * 43 + "="):
+        with pytest.raises(SignatureError, match="older than Standard Webhooks"):
+            verify_webhook(body(), standard(body()), secret)
 
 
 def test_refuses_wrong_arguments() -> None:

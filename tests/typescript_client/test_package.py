@@ -78,7 +78,7 @@ def test_programs_and_recipes_are_checked_strictly(compiler: str, consumer: Path
 
 
 @pytest.mark.parametrize(
-    ("exports", "limit"), [("*", 8 * 1024), ("{ Waypost }", 8 * 1024), ("{ verifyWebhook }", 1280)]
+    ("exports", "limit"), [("*", 8 * 1024), ("{ Waypost }", 8 * 1024), ("{ verifyWebhook }", 1408)]
 )
 def test_a_bundle_is_small(exports: str, limit: int, consumer: Path) -> None:
     (consumer / "bundled.js").write_text(f'export {exports} from "@waypost/client";')

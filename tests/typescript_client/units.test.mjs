@@ -157,6 +157,39 @@ test("refuses a clock that is ten minutes off", async () => {
   }
 });
 
+const STANDARD_SECRET = `whsec_${Buffer.from([...Array(32).keys()]).toString("base64")}`;
+
+function standard(body = BODY, { at = now() } = {}) {
+  const key = Buffer.from(STANDARD_SECRET.slice(6), "base64");
+  const signature = createHmac("sha256", key).update(`msg_1.${at}.`).update(body).digest("base64");
+  return { "webhook-id": "msg_1", "Webhook-Timestamp": `${at}`, "WEBHOOK-SIGNATURE": `v1a,x v1,AAAA v1,${signature}` };
+}
+
+test("takes the headers of Standard Webhooks", async () => {
+  assert.equal((await verifyWebhook(BODY, standard(), STANDARD_SECRET)).event, "webhook.test");
+  const both = { ...standard(), "X-Signature": signed(BODY, { secret: STANDARD_SECRET }) };
+  assert.equal((await verifyWebhook(BODY, both, STANDARD_SECRET)).event, "webhook.test");
+  await assert.rejects(verifyWebhook(BODY, { ...both, "X-Signature": signed("") }, STANDARD_SECRET), /does not match/);
+});
+
+test("refuses other headers of Standard Webhooks", async () => {
+  for (const [change, problem] of [
+    [{ "webhook-id": "msg_2" }, /does not match/],
+    [{ "WEBHOOK-SIGNATURE": `v1,${"A".repeat(43)}=` }, /does not match/],
+    [{ "WEBHOOK-SIGNATURE": "v1,A" }, /malformed/],
+    [{ "WEBHOOK-SIGNATURE": "" }, /malformed/],
+    [{ "Webhook-Timestamp": "now" }, /malformed/],
+    [{ "Webhook-Timestamp": [] }, /needs one Webhook-Timestamp header, and has 0/],
+    [{ "webhook-id": ["a", "b"] }, /needs one Webhook-Id header, and has 2/],
+  ]) {
+    await assert.rejects(verifyWebhook(BODY, { ...standard(), ...change }, STANDARD_SECRET), problem);
+  }
+  await assert.rejects(verifyWebhook(BODY, standard(BODY, { at: now() - 310 }), STANDARD_SECRET), /more than 300/);
+  for (const secret of ["whsec_", `whsec_${"A".repeat(43)}`, `whsec_${"-".repeat(43)}=`]) {
+    await assert.rejects(verifyWebhook(BODY, standard(), secret), /older than Standard Webhooks/);
+  }
+});
+
 test("refuses wrong arguments and signed bodies that are no events", async () => {
   await assert.rejects(verifyWebhook(JSON.parse(BODY), { "x-signature": signed() }, SECRET), /raw body/);
   await assert.rejects(verifyWebhook(BODY, { "x-signature": signed() }, ""), /secret/);

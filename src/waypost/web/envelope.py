@@ -61,7 +61,7 @@ RATE_LIMIT = "waypost.rate_limit"
 """Key in the ASGI scope: the result of the rate limiter, and its limit."""
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-_SECRET = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
+_SECRET = re.compile(r"(wp_live_|whsec_)[\w+/-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
 """Keys, and the values of a failed statement in SQLAlchemy's errors."""
 
 _TOKEN_PATHS = {"confirm", "enter", "invite", "reset"}

@@ -1,5 +1,6 @@
 """R8, R10: what one attempt sends, and the outcome for every answer."""
 
+from base64 import b64encode
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,7 +19,7 @@ from waypost.resources.webhooks.delivery_limiter import WebhookReceiver
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
 from waypost.resources.webhooks.queue import ClaimedDelivery
 
-SECRET = "whsec_of_these_tests"
+SECRET, OLD_SECRET = "whsec_" + b64encode(bytes(range(32))).decode(), "whsec_" + "Aa0-_" * 8 + "xyz"
 HOST = "receiver.example"
 
 
@@ -32,15 +33,16 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | None = None) -> ClaimedDelivery:
+def claimed(
+    attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | None = None, secret: str = SECRET
+) -> ClaimedDelivery:
     id_, webhook_id = new_id(), new_id()
-    secret = KEYS.encrypt(webhooks.c.secret, webhook_id, SECRET)
     text = body or f'{{"id":"{id_}"}}'
     return ClaimedDelivery(
         id_,
         WebhookReceiver(webhook_id, new_id(), HOST),
         url,
-        secret,
+        KEYS.encrypt(webhooks.c.secret, webhook_id, secret),
         "link.created",
         text,
         attempt,
@@ -71,22 +73,37 @@ async def test_sends_a_signed_request(receivers: Receivers, clock: FakeClock) ->
         "X-Event-Type": "link.created",
         "X-Signature": signature,
         "X-Webhook-Timestamp": now,
+        "webhook-id": str(attempt.id),
+        "webhook-signature": sent.headers["webhook-signature"],
+        "webhook-timestamp": now,
     }
     assert signature.startswith(f"t={now},v1=")
     assert find_problem(SECRET, signature, sent.body, now=START.timestamp()) is None
 
 
+async def test_an_old_secret_gets_no_standard_headers(receivers: Receivers, clock: FakeClock) -> None:
+    for secret, names in {
+        SECRET: {"webhook-id", "webhook-timestamp", "webhook-signature"},
+        OLD_SECRET: set(),
+        "whsec_" + "A" * 43: set(),
+    }.items():
+        await new_deliverer(receivers, clock).run(claimed(secret=secret))
+        assert {name for name in receivers.sent[-1].headers if name.startswith("webhook-")} == names
+
+
 async def test_each_attempt_is_signed_when_it_is_made(receivers: Receivers, clock: FakeClock) -> None:
     """The fifth begins 400 seconds after the first, and a receiver refuses what is older than 300."""
     deliverer = new_deliverer(receivers, clock)
+    delivery = claimed(body='{"same":1}')
     for number, wait in enumerate((*BACKOFF, 0), start=1):
-        await deliverer.run(replace(claimed(number), body='{"same":1}'))
+        await deliverer.run(replace(delivery, attempt=number))
         signature = receivers.sent[-1].headers["X-Signature"]
         assert find_problem(SECRET, signature, b'{"same":1}', now=clock().timestamp()) is None
         clock.move(timedelta(seconds=wait))
     first = receivers.sent[0]
     assert find_problem(SECRET, first.headers["X-Signature"], first.body, now=clock().timestamp()) is not None
-    assert len({each.headers["X-Signature"] for each in receivers.sent}) == 5
+    for name, count in {"X-Signature": 5, "webhook-signature": 5, "webhook-timestamp": 5, "webhook-id": 1}.items():
+        assert len({each.headers[name] for each in receivers.sent}) == count
     assert {each.body for each in receivers.sent} == {b'{"same":1}'}
 
 

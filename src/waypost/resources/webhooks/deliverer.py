@@ -10,7 +10,7 @@ import structlog
 from waypost import metrics
 from waypost.database import DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
-from waypost.kit.signing import signature
+from waypost.kit.signing import signature, standard_headers
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import NotPublic, OutboundResponse, Post, Unreachable
 from waypost.resources.webhooks import queue
@@ -127,6 +127,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
             "X-Event-Type": claimed.event,
             "X-Signature": signature(secret, now, body),
             "X-Webhook-Timestamp": str(now),
+            **standard_headers(secret, str(claimed.id), now, body),
         }
         return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_RESPONSE_BODY)
 

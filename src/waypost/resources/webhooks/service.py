@@ -1,6 +1,5 @@
 """Operations on webhooks and their deliveries. Each opens its own transactions, and nothing slow runs inside."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -12,6 +11,7 @@ from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
+from waypost.kit.signing import new_secret
 from waypost.kit.urls import BadUrl, Url
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import outbox, queue, schemas, store
@@ -39,7 +39,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             problems.add("url", TOO_MANY)
     text = await _check_receiver(deps, account, url, problems)
-    now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
+    now, secret = deps.clock(), new_secret()
     webhook = Webhook(new_id(), account, text, new.event_types or [], now, now)
     ciphertext = deps.key_ring.encrypt(webhooks.c.secret, webhook.id, secret)
     async with caller.commit(deps.db) as tx:

@@ -21,6 +21,16 @@ _HEADERS = {
     "X-Delivery-Id": ("The `id` of the body", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
     "X-Event-Type": ("The `event` of the body", "link.clicked"),
 }
+_STANDARD_SIGNATURE = (
+    "Standard Webhooks: `v1,<base64>`, the HMAC-SHA256 of `webhook-id`, a dot, `webhook-timestamp`, a dot and the raw"
+    " body. The key is what follows `whsec_` in the signing secret, decoded. Webhooks whose secret does not end with"
+    " `=` do not get these headers."
+)
+_STANDARD_HEADERS = {
+    "webhook-id": ("Standard Webhooks: the `id` of the body", "01a1fbb2-2855-72ee-8e77-c161c4205e89"),
+    "webhook-timestamp": ("Standard Webhooks: when the request was signed, in seconds since 1970", "1795143376"),
+    "webhook-signature": (_STANDARD_SIGNATURE, "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+}
 
 
 def describe(events: Iterable[EventDocs], schemas: Schemas) -> Iterator[tuple[str, Schema]]:
@@ -41,12 +51,12 @@ def _request(event: EventDocs, schemas: Schemas) -> Schema:
             {
                 "name": header,
                 "in": "header",
-                "required": True,
+                "required": header in _HEADERS,
                 "description": description,
                 "schema": {"type": "string"},
                 "example": examples.get(header, example),
             }
-            for header, (description, example) in _HEADERS.items()
+            for header, (description, example) in {**_HEADERS, **_STANDARD_HEADERS}.items()
         ],
         "requestBody": {
             "required": True,
