@@ -22,7 +22,7 @@ from waypost.resource import Web
 from waypost.resources import links
 from waypost.settings import Settings
 from waypost.settings.reserved import API_SEGMENTS
-from waypost.web import Guard, new_api
+from waypost.web import Guard, new_api, well_known
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
 from waypost.worker.loop import cancel, every
 
@@ -92,6 +92,7 @@ def _app(web: Web, assets: Assets) -> ASGIApp:
         groups,
         [
             *probe_routes(settings, context.db, context.clock, web.is_shutting_down),
+            *well_known.routes(settings.base_url, settings.contact_email, context.clock),
             *(route for each in endpoints for route in each.routes),
         ],
         [event for each in endpoints for event in each.events],

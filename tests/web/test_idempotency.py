@@ -112,6 +112,15 @@ async def test_replays_the_response(client: httpx.AsyncClient, alice: Person, ve
     assert (verbs.runs, await verbs.count(), verbs.published) == (1, 1, ["one"])
 
 
+async def test_quotes_are_not_part_of_a_key(client: httpx.AsyncClient, alice: Person, verbs: Verbs) -> None:
+    for key, other in (("k", '"k"'), ('"l"', "l"), (f'"{"m" * 255}"', "m" * 255), ('"', '"""')):
+        assert (await post(client, alice, key)).status_code == 201
+        assert (await post(client, alice, other)).headers["Idempotent-Replayed"] == "true"
+    assert verbs.runs == 4
+    for key in ('""', '"a b"', f'"{"m" * 256}"'):
+        assert problems(await post(client, alice, key)) == [HEADER]
+
+
 async def test_replays_a_form(client: httpx.AsyncClient, alice: Person, verbs: Verbs) -> None:
     form = b'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
     alice.headers["Content-Type"] = ""

@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -42,6 +43,24 @@ def test_paginates_a_list_with_links_and_meta() -> None:
             "total": 40,
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("query", "total", "relations"),
+    [
+        ("page=2&tag=a%2Cb%3E", 40, ["first", "last", "prev", "next"]),
+        ("", 40, ["first", "last", "next"]),
+        ("", 0, ["first", "last"]),
+        ("page=9", 40, ["first", "last", "prev"]),
+        (f"tag={'x' * 3_000}", 40, []),
+    ],
+)
+def test_the_link_header_has_the_same_urls(query: str, total: int, relations: list[str]) -> None:
+    asked = request(query)
+    answer = paginated(Page([], total, require_pagination(asked)), asked, BASE)
+    links = json.loads(bytes(answer.body))["links"]
+    found = re.findall(r'<([^>]+)>; rel="(\w+)"(?:, |$)', answer.headers.get("Link", ""))
+    assert found == [(links[name], name) for name in relations]
 
 
 def test_an_empty_list_has_one_page() -> None:

@@ -3,16 +3,21 @@
 import re
 import socket
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 
 import httpx
 import pytest
 from journeys.service import Service, Website
+
+from waypost.kit.clock import now
+from waypost.web import well_known
 
 BASE, SHARED = "app.example.com", "go.example.com"
 SETTINGS = {
     "WAYPOST_BASE_URL": f"https://{BASE}",
     "WAYPOST_SHARED_DOMAIN": SHARED,
     "WAYPOST_TRUSTED_PROXIES": "127.0.0.1/32",
+    "WAYPOST_CONTACT_EMAIL": "security+%?@example.com",
 }
 HTTPS = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"}
 PLAIN = HTTPS | {"X-Forwarded-Proto": "http"}
@@ -56,6 +61,11 @@ ANSWERS = [
     ("PUT", BASE, "/api/v1/links", 405),
     ("POST", BASE, "/api/v1/links", 422),
     ("GET", BASE, "/.well-known/acme-challenge/none", 404),
+    ("GET", BASE, "/.well-known/security.txt", 200),
+    ("HEAD", BASE, "/.well-known/gpc.json", 200),
+    ("POST", BASE, "/.well-known/gpc.json", 405),
+    ("GET", SHARED, "/.well-known/security.txt", 404),
+    ("GET", SHARED, "/.well-known/gpc.json", 404),
     ("GET", SHARED, "/plain", 302),
     ("HEAD", SHARED, "/plain", 302),
     ("GET", SHARED, "/fired", 200),
@@ -113,3 +123,23 @@ def test_malformed_requests_get_security_headers(service: Service, sent: bytes) 
         connection.sendall(sent)
         head = connection.makefile("rb").read().lower().partition(b"\r\n\r\n")[0]
     assert head.count(b"\r\nx-content-type-options: nosniff") == 1
+
+
+def test_names_the_contact_and_the_privacy_control(service: Service) -> None:
+    answer = _ask(service, "GET", BASE, "/.well-known/security.txt")
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    fields = dict(line.split(": ", 1) for line in answer.text.splitlines())
+    expires = datetime.fromisoformat(fields.pop("Expires"))
+    assert timedelta() < expires - datetime.now(UTC) < timedelta(days=365)
+    assert fields == {
+        "Contact": "mailto:security+%25%3F@example.com",
+        "Canonical": f"https://{BASE}/.well-known/security.txt",
+    }
+    answer = _ask(service, "GET", BASE, "/.well-known/gpc.json")
+    assert answer.headers["Content-Type"] == "application/json"
+    statement = answer.json()
+    assert (statement["gpc"], date.fromisoformat(statement["lastUpdate"]) <= date.today()) == (True, True)
+
+
+def test_there_is_no_security_txt_without_a_contact() -> None:
+    assert [route.path for route in well_known.routes(f"https://{BASE}", "", now)] == ["/.well-known/gpc.json"]

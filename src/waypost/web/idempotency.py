@@ -24,6 +24,8 @@ _KEPT = DESTINATION_CHECK.lower().encode()
 _COLON, _EMPTY_LINE = b": ", b"\r\n\r\n"
 """Of the header that a stored answer may begin with. Its JSON contains no such line."""
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY}}}")
+_QUOTED = re.compile(r'^"(.*)"$')
+"""As a string of structured fields (RFC 9651): the quotes are not part of the key."""
 WRONG_KEY = f"Send one key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID."
 
 PARAMETER = {
@@ -34,7 +36,8 @@ PARAMETER = {
     "example": "8f14e45f-ceea-467f-a0e6-8a5f6d2b1c37",
     "description": (
         "A new value for each request, such as a UUID. A request that is sent again with the same key within 24 hours"
-        " gets the same response, with `Idempotent-Replayed: true`, and changes nothing."
+        " gets the same response, with `Idempotent-Replayed: true`, and changes nothing. A key in double quotes is the"
+        " same key as without them."
     ),
 }
 
@@ -63,7 +66,7 @@ class IdempotencyKeys:
         return response
 
     async def _claim(self, request: Request, account: UUID) -> Claim | Answer:
-        keys = request.headers.getlist(HEADER)
+        keys = [_QUOTED.sub(r"\1", text) for text in request.headers.getlist(HEADER)]
         if len(keys) != 1 or not _KEY.fullmatch(keys[0]):
             raise Invalid({HEADER: [WRONG_KEY]})
         body = await read_once(request, MAX_BODY)

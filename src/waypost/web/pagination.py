@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 _MAX_PAGE = 2**53 - 1
 """No list has it, every JSON parser reads the number, and its offset fits the databases' 64 bits."""
+_MAX_LINK = 3_000
+"""Characters of the header `Link`: proxies refuse responses with long headers. The body has the same URLs."""
 
 
 class PageLinks(TypedDict):
@@ -83,14 +85,15 @@ def paginated(page: Page[T], request: Request, base_url: str) -> JsonResponse:
     def url(number: int) -> str:
         return f"{path}?{urlencode([*others, ('page', number)])}"
 
+    links: PageLinks = {
+        "first": url(1),
+        "last": url(last),
+        "prev": url(min(current - 1, last)) if current > 1 else None,
+        "next": url(current + 1) if current < last else None,
+    }
     content: Paginated[T] = {
         "data": list(page.items),
-        "links": {
-            "first": url(1),
-            "last": url(last),
-            "prev": url(min(current - 1, last)) if current > 1 else None,
-            "next": url(current + 1) if current < last else None,
-        },
+        "links": links,
         "meta": {
             "current_page": current,
             "from": start if page.items else None,
@@ -101,7 +104,8 @@ def paginated(page: Page[T], request: Request, base_url: str) -> JsonResponse:
             "total": page.total,
         },
     }
-    return JsonResponse(content)
+    header = ", ".join(f'<{target}>; rel="{relation}"' for relation, target in links.items() if target)
+    return JsonResponse(content, headers={"Link": header} if len(header) <= _MAX_LINK else None)
 
 
 def _natural(request: Request, name: str, default: int, problems: Problems) -> int:

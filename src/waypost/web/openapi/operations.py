@@ -76,12 +76,13 @@ def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> 
 
 def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url: str) -> Schema:
     success: Schema = {"description": HTTPStatus(endpoint.status).phrase}
+    name = schemas.answer(endpoint.answer) if endpoint.answer else ""
     if endpoint.needs_key:
         replayed = ["Idempotent-Replayed"] if _takes_idempotency_key(endpoint) else []
         unreachable = [DESTINATION_CHECK] if endpoint.checks_destination else []
-        success["headers"] = responses.headers(endpoint.status, *replayed, *unreachable)
+        paged = ["Link"] if name.endswith("Page") else []
+        success["headers"] = responses.headers(endpoint.status, *replayed, *unreachable, *paged)
     if endpoint.answer:
-        name = schemas.answer(endpoint.answer)
         example = _example(schemas, name, base_url + PREFIX + endpoint.path)
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
         if endpoint.csv:

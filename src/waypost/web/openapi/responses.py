@@ -40,6 +40,12 @@ HEADERS: Schema = {
         "schema": {"type": "string", "const": "true"},
         "example": "true",
     },
+    "Link": {
+        "description": "URLs of other pages, as in `links` (RFC 8288). Left out if it would be longer than 3,000"
+        " characters",
+        "schema": {"type": "string"},
+        "example": '<https://go.example.com/api/v1/links?page=2>; rel="next"',
+    },
     DESTINATION_CHECK: {
         "description": "A destination could not be reached, and the settings of the service accept that: its page has"
         " not been read",
