@@ -201,6 +201,7 @@ clean:
 	@scripts/ensure 'command -v certutil' libnss3-tools
 	@scripts/ensure 'command -v zbarimg' zbar-tools
 	@scripts/ensure 'command -v rsvg-convert' librsvg2-bin
+	@scripts/ensure 'command -v pdftoppm' poppler-utils
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v haproxy' haproxy
 	@scripts/ensure 'command -v faketime' faketime
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2

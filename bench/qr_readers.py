@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import zxingcpp
@@ -36,6 +37,14 @@ class ImageFile:
 def rasterised(svg: bytes) -> bytes:
     """A PNG in the SVG's size."""
     return subprocess.run(["rsvg-convert"], input=svg, capture_output=True, check=True, timeout=60).stdout
+
+
+def printed(pdf: bytes, *options: str) -> list[bytes]:
+    """A PNG of each page, in the order of pages. `options`: of `pdftoppm`."""
+    with TemporaryDirectory() as directory:
+        command = ["pdftoppm", "-png", *options, "-", f"{directory}/page"]
+        subprocess.run(command, input=pdf, capture_output=True, check=True, timeout=60)
+        return [path.read_bytes() for path in sorted(Path(directory).iterdir())]
 
 
 def written(image: Image.Image) -> ImageFile:

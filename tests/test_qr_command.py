@@ -119,18 +119,18 @@ def test_refuses_a_narrow_terminal() -> None:
     assert message.count("\n") == 1
 
 
-def test_writes_png_and_svg_files(qr: Qr, tmp_path: Path) -> None:
-    png, svg = tmp_path / "code.PNG", tmp_path / "code.svg"
+def test_writes_png_svg_and_pdf_files(qr: Qr, tmp_path: Path) -> None:
+    png, svg, pdf = (tmp_path / name for name in ("code.PNG", "code.svg", "code.pdf"))
     png.write_text("an older one")
     options = ["--style", "fluid", "--level", "H", "--size", "300", "--margin", "4", "--foreground", "#127"]
-    for file in (png, svg):
+    for file in (png, svg, pdf):
         assert qr(URL, "--output", file.name, *options, "--background", "#FFFEDD") == ""
     image = Image.open(png).convert("RGB")
     assert (image.size, image.getpixel((0, 0))) == ((300, 300), (255, 254, 221))
     assert read(image, theme=0) == [URL]
     assert 'width="300"' in svg.read_text()
     assert set(re.findall(r'fill="(.*?)"', svg.read_text())) == {"#112277", "#fffedd"}
-    assert {*tmp_path.iterdir()} == {png, svg}
+    assert {*tmp_path.iterdir()} == {png, svg, pdf}
 
 
 def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -154,8 +154,8 @@ def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.C
             SettingsError,
             "The URL is too long: a code of level M holds 2,331 bytes.",
         ),
-        ([URL, "--output", "code.gif"], SettingsError, "--output: The name must end with .png or .svg."),
-        ([URL, "--output", "png"], SettingsError, "--output: The name must end with .png or .svg."),
+        ([URL, "--output", "code.gif"], SettingsError, "--output: The name must end with .png, .svg or .pdf."),
+        ([URL, "--output", "png"], SettingsError, "--output: The name must end with .png, .svg or .pdf."),
         ([URL, "--output", "no/code.png"], DrawFailed, "no/code.png cannot be written: No such file or directory"),
         ([URL, "--output", "folder.svg"], DrawFailed, "folder.svg cannot be written: Is a directory"),
         (
@@ -167,10 +167,11 @@ def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.C
         ([URL, "--style", "round"], CycloptsError, "--style"),
         ([URL, "--margin", "11"], SettingsError, "--margin: "),
         ([URL, "--size", "63", "--output", "code.png"], SettingsError, "--size: "),
+        ([URL, "--width-mm", "301", "--output", "code.pdf"], SettingsError, "--width-mm: "),
         ([URL, "--foreground", "red", "--output", "code.png"], SettingsError, "--foreground: "),
         ([URL, "--background", "#12345678", "--output", "code.png"], SettingsError, "--background: "),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_reports_wrong_options(qr: Qr, tmp_path: Path, arguments: list[str], error: type, message: str) -> None:
     (tmp_path / "folder.svg").mkdir()

@@ -195,6 +195,7 @@ def qr(
     margin: int | None = None,
     style: StyleOption | None = None,
     size: int | None = None,
+    width_mm: int | None = None,
     foreground: str | None = None,
     background: str | None = None,
 ) -> int:
@@ -205,7 +206,7 @@ def qr(
     url
         http:// or https:// URL.
     output
-        File instead of the terminal. Its name ends with .png or .svg.
+        File instead of the terminal. Its name ends with .png, .svg or .pdf.
     level
         Error correction. L gives the smallest code, H tolerates the most damage. Default: M.
     margin
@@ -213,7 +214,9 @@ def qr(
     style
         Style of the modules in a file. Default: squares.
     size
-        Width of a file in pixels, 64 to 2048. Default: 512.
+        Width of a PNG or SVG in pixels, 64 to 2048. Default: 512.
+    width_mm
+        Width of a PDF in millimeters, 10 to 300. Default: 40.
     foreground
         Color in a file, as #rgb or #rrggbb. Default: black.
     background
@@ -223,7 +226,15 @@ def qr(
     from waypost.commands import qr_output
 
     return qr_output.draw(
-        url, output, level=level, margin=margin, style=style, size=size, foreground=foreground, background=background
+        url,
+        output,
+        level=level,
+        margin=margin,
+        style=style,
+        size=size,
+        width_mm=width_mm,
+        foreground=foreground,
+        background=background,
     )
 
 

@@ -280,10 +280,12 @@ QRCODE = {
     "style": "string",
     "size": "integer",
     "margin": "integer",
+    "width_mm": "integer",
     "warnings": "strings",
     "scans": "integer",
     "image_url": "string",
     "svg_url": "string",
+    "pdf_url": "string",
     "created_at": "timestamp",
     "updated_at": "timestamp",
 }

@@ -13,7 +13,7 @@ _LIST_OPTIONS = {"page": "First page to read", "per_page": "Objects in each page
 _KEY = "Header `Idempotency-Key`, to repeat a call in another process; default: a new one for each call"
 _IMAGE = '''
     {define} image(self, url: str) -> bytes:
-        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
+        """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
         return {wait}self._sender.download(url)'''
 
 

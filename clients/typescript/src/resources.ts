@@ -235,7 +235,7 @@ export class Qrcodes extends Resource {
     return this.sender.send(readData, "GET", path`links/${id}/qrcode`, {}, options);
   }
 
-  /** Return the image at a signed URL: `image_url` or `svg_url` of a QR code. */
+  /** Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code. */
   image(url: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     return this.sender.download(url, options);
   }

@@ -1099,6 +1099,8 @@ export interface QrCode {
   size: number;
   /** Empty space around the code, in modules. The standard is 4. */
   margin: number;
+  /** Width of the PDF in millimeters */
+  width_mm: number;
   /** Why scanners may not read the code */
   warnings: string[];
   /** Number of scans of the code */
@@ -1107,6 +1109,8 @@ export interface QrCode {
   image_url: string;
   /** Signed URL of the SVG image; use it unchanged */
   svg_url: string;
+  /** Signed URL of the PDF file, which is drawn in lines and areas for print; use it unchanged */
+  pdf_url: string;
   /** Time of creation */
   created_at: string;
   /** Time of the last change */
@@ -1125,6 +1129,8 @@ export interface QrCodeStyle {
   size?: number | null;
   /** Empty space around the code, in modules. The standard is 4. */
   margin?: number | null;
+  /** Width of the PDF in millimeters */
+  width_mm?: number | null;
 }
 export interface Routing {
   /** ID of the link */

@@ -16,13 +16,13 @@ from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.private_files import replace
-from waypost.resources.qrcodes.drawing import TooLong, make_matrix, png, svg
+from waypost.resources.qrcodes.drawing import TooLong, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import colored, plain
 from waypost.resources.qrcodes.schemas import NewStyle
 from waypost.resources.qrcodes.style import CodeStyle, warnings
 
-_DRAWERS = {".png": png, ".svg": svg}
+_DRAWERS = {".png": png, ".svg": svg, ".pdf": pdf}
 _TERMINAL_OPTIONS = {"level", "margin"}
 
 
@@ -62,21 +62,26 @@ def _read_style(fields: Mapping[str, Any]) -> CodeStyle:
     """Return the style, with the same limits as in the API."""
     style, problems = parse(NewStyle, fields)
     if problems:
-        raise SettingsError("\n".join(f"--{name}: {' '.join(texts)}" for name, texts in problems.errors.items()))
+        raise SettingsError("\n".join(f"{_option(name)}: {' '.join(texts)}" for name, texts in problems.errors.items()))
     return style.code_style
 
 
 def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
     drawer = _DRAWERS.get(output.suffix.lower())
     if not drawer:
-        raise SettingsError(f"--output: The name must end with {' or '.join(_DRAWERS)}.")
+        *others, last = _DRAWERS
+        raise SettingsError(f"--output: The name must end with {', '.join(others)} or {last}.")
     return drawer
 
 
 def _refuse_file_options(fields: Mapping[str, Any]) -> None:
-    options = [f"--{name}" for name in fields if name not in _TERMINAL_OPTIONS]
+    options = [_option(name) for name in fields if name not in _TERMINAL_OPTIONS]
     if options:
         raise SettingsError(f"{', '.join(options)}: These options need a file: add --output.")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _print(text: str, style: CodeStyle) -> None:

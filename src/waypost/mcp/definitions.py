@@ -182,7 +182,7 @@ DEFINITIONS = (
     Definition(
         "qr_code",
         "qrcodes_get",
-        "URLs of a link's QR code as PNG and SVG, to show or print.",
+        "URLs of a link's QR code as PNG, SVG and PDF, to show or print.",
         {"link": _LINK, "include_image": {"type": "boolean", "description": "Also return the PNG"}},
         ("link",),
     ),

@@ -106,7 +106,7 @@ class Tools:
 
     async def _qr_code(self, given: Arguments) -> ToolAnswer:
         code = (await self._api.get("qrcodes_get", await self._id(given)))["data"]
-        names = ("image_url", "svg_url", "size", "scans", "warnings")
+        names = ("image_url", "svg_url", "pdf_url", "size", "scans", "warnings")
         image = await self._api.download(code["image_url"]) if given.get("include_image") else None
         return ToolAnswer({name: code[name] for name in names if code[name] != []}, image)
 

@@ -27,6 +27,7 @@ DEFAULT = {
     "style": "squares",
     "size": 512,
     "margin": 4,
+    "width_mm": 40,
 }
 KEY = b"a key to sign with"
 

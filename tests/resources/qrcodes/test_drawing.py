@@ -1,4 +1,4 @@
-"""Both formats draw the same modules, in the same shapes, in exactly the size that is asked for."""
+"""All formats draw the same modules, in the same shapes, in exactly the size that is asked for."""
 
 import io
 import re
@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from bench.qr_readers import rasterised
-from waypost.resources.qrcodes.drawing import TooLong, make_matrix, png, svg
+from bench.qr_readers import printed, rasterised
+from waypost.resources.qrcodes.drawing import TooLong, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
@@ -25,7 +25,12 @@ def opened(file: bytes) -> Image.Image:
 
 def images(code_style: CodeStyle) -> dict[str, Image.Image]:
     """In shades of grey."""
-    files = {"png": png(TEXT, code_style), "svg": rasterised(svg(TEXT, code_style))}
+    side = "-scale-to", str(code_style.size)
+    files = {
+        "png": png(TEXT, code_style),
+        "svg": rasterised(svg(TEXT, code_style)),
+        "pdf": printed(pdf(TEXT, code_style), *side)[0],
+    }
     return {name: opened(file).convert("L") for name, file in files.items()}
 
 
@@ -55,7 +60,7 @@ def test_the_middle_of_a_module_has_its_color(style: ModuleStyle, level: ErrorCo
         assert seen == expected, name
 
 
-@pytest.mark.parametrize("name", ["png", "svg"])
+@pytest.mark.parametrize("name", ["png", "svg", "pdf"])
 def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
     code_style, matrix = even("fluid"), make_matrix(TEXT, "M")
     image, dark = images(code_style)[name], set(matrix.dark)
@@ -68,7 +73,7 @@ def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
             assert (image.getpixel(tuple(corner)) > 200) == is_round, (x, y, dx, dy)
 
 
-@pytest.mark.parametrize("name", ["png", "svg"])
+@pytest.mark.parametrize("name", ["png", "svg", "pdf"])
 def test_dots_are_separate_and_finders_square(name: str) -> None:
     code_style, matrix = even("dots"), make_matrix(TEXT, "M")
     image = images(code_style)[name]
@@ -79,11 +84,12 @@ def test_dots_are_separate_and_finders_square(name: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_both_formats_look_the_same(style: ModuleStyle) -> None:
-    one, other = images(even(style)).values()
-    apart = ImageChops.difference(one, other)
-    assert apart.getextrema()[1] < 96, "but for how edges are smoothed"
-    assert ImageStat.Stat(apart).mean[0] < 1
+def test_all_formats_look_the_same(style: ModuleStyle) -> None:
+    one, *others = images(even(style)).values()
+    for other in others:
+        apart = ImageChops.difference(one, other)
+        assert apart.getextrema()[1] < 96, "but for how edges are smoothed"
+        assert ImageStat.Stat(apart).mean[0] < 1
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -117,15 +123,27 @@ def test_an_svg_is_a_background_and_one_path(style: ModuleStyle) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
+def test_a_pdf_has_its_width_on_paper_and_its_colors(style: ModuleStyle) -> None:
+    file = pdf(TEXT, CodeStyle(style=style, foreground="#7a1f5c", background="#ffe9b8", width_mm=127))
+    [page] = printed(file, "-r", "100")
+    image = opened(page).convert("RGB")
+    assert image.size == (500, 500), "five inches"
+    assert image.getpixel((0, 0)) == image.getpixel((499, 499)) == (0xFF, 0xE9, 0xB8)
+    assert image.getpixel((60, 60)) == (0x7A, 0x1F, 0x5C)
+    assert b"/Image" not in file
+    assert len(file) < 8_000
+
+
+@pytest.mark.parametrize("style", STYLES)
 def test_the_same_style_gives_the_same_bytes(style: ModuleStyle) -> None:
-    first = png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))
+    first = [draw(TEXT, CodeStyle(style=style)) for draw in (png, svg, pdf)]
     make_matrix.cache_clear()
-    assert (png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))) == first
+    assert [draw(TEXT, CodeStyle(style=style)) for draw in (png, svg, pdf)] == first
 
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
 def test_rejects_a_text_that_is_too_long(level: ErrorCorrection, most: int) -> None:
     assert make_matrix("é" * (most // 2) + "x" * (most % 2), level).size == 177
-    for draw in (png, svg):
+    for draw in (png, svg, pdf):
         with pytest.raises(TooLong):
             draw("x" * (most + 1), CodeStyle(level=level))

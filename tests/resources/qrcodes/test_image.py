@@ -17,7 +17,7 @@ from sqlalchemy import update
 from waypost.resources.links.model import links
 from waypost.resources.qrcodes import api, image_cache
 from waypost.resources.qrcodes.image_urls import Urls
-from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.qrcodes.style import CodeStyle, parse_style, style_text
 
 
 def read(png: bytes) -> str:
@@ -29,22 +29,25 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.request.url
 
 
-async def test_serves_png_and_svg(env: Env) -> None:
+async def test_serves_png_svg_and_pdf(env: Env) -> None:
     link = await env.links.make(slug="Spring_1")
     code = await env.find(link)
-    png, svg = await env.image(code["image_url"]), await env.image(code["svg_url"])
+    png, svg, pdf = [await env.image(code[name]) for name in ("image_url", "svg_url", "pdf_url")]
     assert read(png.content) == f"http://{SHARED}/Spring_1?r=qr"
     assert svg.text.startswith("<svg ")
-    for answer, kind, ending in ((png, "image/png", "png"), (svg, "image/svg+xml", "svg")):
+    assert pdf.content.startswith(b"%PDF-")
+    kinds = "image/png", "image/svg+xml", "application/pdf"
+    for answer, kind, ending in zip((png, svg, pdf), kinds, ("png", "svg", "pdf"), strict=True):
         assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
         assert answer.headers["cache-control"] == "public, max-age=86400"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert answer.headers["content-disposition"] == f'inline; filename="Spring_1.{ending}"'
+        shown = "attachment" if ending == "pdf" else "inline"
+        assert answer.headers["content-disposition"] == f'{shown}; filename="Spring_1.{ending}"'
         assert "x-ratelimit-limit" not in answer.headers
         head = await env.image(str(answer.request.url), "HEAD")
         assert (head.status_code, head.headers, head.content) == (200, answer.headers, b"")
-    assert [image.format for image in env.drawn] == ["png", "svg"]
+    assert [image.format for image in env.drawn] == ["png", "svg", "pdf"]
 
 
 async def test_rejects_any_changed_url(env: Env) -> None:
@@ -100,7 +103,8 @@ async def test_an_image_ends_with_its_link(env: Env) -> None:
     await env.links.delete(link)
     for headers in ({}, {"If_None_Match": etag}):
         refused(await env.image(code["image_url"], **headers), 404, "not_found")
-    refused(await env.image(code["svg_url"]), 404, "not_found")
+    for name in ("svg_url", "pdf_url"):
+        refused(await env.image(code[name]), 404, "not_found")
 
 
 async def test_an_image_keeps_its_style_and_follows_its_link(env: Env) -> None:
@@ -138,6 +142,15 @@ async def test_answers_304_for_a_cached_image(env: Env, monkeypatch: pytest.Monk
     refused(await env.image(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
     monkeypatch.setattr(image_cache, "DRAWING_VERSION", image_cache.DRAWING_VERSION + 1)
     assert (await env.image(url, If_None_Match=etag)).headers["etag"] != etag
+
+
+async def test_urls_of_earlier_versions_mean_the_defaults_of_newer_fields(env: Env) -> None:
+    code = await env.find(await env.links.make())
+    old = style_text(CodeStyle())
+    assert (old, parse_style(old)) == ("000000-ffffff-M-squares-512-4", CodeStyle())
+    assert f"v={old}&" in code["image_url"], "unchanged styles keep their URLs"
+    wide = CodeStyle(width_mm=55)
+    assert parse_style(style_text(wide)) == wide
 
 
 async def test_urls_survive_key_rotation(env: Env) -> None:

@@ -14,7 +14,15 @@ from resources.links.added import add_links
 from waypost.resources.links import Link
 from waypost.resources.qrcodes import add_scans
 
-STYLE = {"foreground": "#0a3", "background": "#ffffff", "level": "H", "style": "dots", "size": "256", "margin": "2"}
+STYLE = {
+    "foreground": "#0a3",
+    "background": "#ffffff",
+    "level": "H",
+    "style": "dots",
+    "size": "256",
+    "margin": "2",
+    "width_mm": "90",
+}
 
 
 @pytest.fixture
@@ -56,6 +64,7 @@ async def test_saves_a_style(place: WebApp) -> None:
         "style": "squares",
         "size": "512",
         "margin": "4",
+        "width_mm": "40",
     }
 
     saved = await ada.post(f"/links/{link.id}/qrcode", STYLE)
@@ -65,7 +74,7 @@ async def test_saves_a_style(place: WebApp) -> None:
     preview = await ada.get(preview_of(page.text))
     assert (preview.headers["content-type"], "#00aa33" in preview.text) == ("image/svg+xml", True)
     assert "sandbox" in preview.headers["content-security-policy"]
-    for form, kind in (("png", "image/png"), ("svg", "image/svg+xml")):
+    for form, kind in (("png", "image/png"), ("svg", "image/svg+xml"), ("pdf", "application/pdf")):
         url = unescape(
             re.search(rf'href="({BASE_URL}[^"]+/image/{form}[^"]+)" download="{link.slug}.{form}"', page.text)[1]
         )

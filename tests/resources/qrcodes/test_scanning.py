@@ -13,8 +13,8 @@ import pytest
 from browser.watching import chromium
 from playwright.async_api import Browser
 
-from bench.qr_readers import DISTORTIONS, ImageFile, rasterised, read_by_zbar, read_by_zxing
-from waypost.resources.qrcodes.drawing import png, svg
+from bench.qr_readers import DISTORTIONS, ImageFile, printed, rasterised, read_by_zbar, read_by_zxing
+from waypost.resources.qrcodes.drawing import pdf, png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 __all__ = ["chromium"]
@@ -38,22 +38,23 @@ def reads(tmp_path: Path) -> Reads:
     return reads
 
 
-def both(text: str, code_style: CodeStyle) -> list[ImageFile]:
-    return [ImageFile(png(text, code_style)), ImageFile(rasterised(svg(text, code_style)))]
+def drawn_of(text: str, code_style: CodeStyle) -> list[ImageFile]:
+    """In all formats."""
+    files = png(text, code_style), rasterised(svg(text, code_style)), *printed(pdf(text, code_style), "-r", "300")
+    return [ImageFile(file) for file in files]
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_readers_scan_every_style_and_level(reads: Reads, style: ModuleStyle) -> None:
     styles = [CodeStyle(**colors, level=level, style=style) for level, colors in product(LEVELS, ({}, COLORED))]
-    images = [image for code_style in styles for image in both(TEXT, code_style)]
+    images = [image for code_style in styles for image in drawn_of(TEXT, code_style)]
     reads(images, [TEXT] * len(images))
 
 
 @pytest.mark.parametrize("distortion", DISTORTIONS)
 def test_scans_after_scaling_and_photographing(reads: Reads, distortion: str) -> None:
-    images = [
-        DISTORTIONS[distortion](image, "#ffffff") for style in STYLES for image in both(TEXT, CodeStyle(style=style))
-    ]
+    drawn = [image for style in STYLES for image in drawn_of(TEXT, CodeStyle(style=style))]
+    images = [DISTORTIONS[distortion](image, "#ffffff") for image in drawn]
     reads(images, [TEXT] * len(images))
 
 
@@ -70,8 +71,8 @@ def test_scans_long_links_margins_and_small_sizes(reads: Reads, style: ModuleSty
     drawn = [(long, CodeStyle(style=style, level=level, size=640)) for level in ("L", "H")]
     drawn += [(TEXT, CodeStyle(style=style, margin=margin, size=256)) for margin in (1, 2, 10)]
     drawn += [(short, CodeStyle(style=style, size=80, level="L"))]  # 2.4 pixels a module
-    images = [image for text, code_style in drawn for image in both(text, code_style)]
-    reads(images, [text for text, _ in drawn for _ in range(2)])
+    images = [image for text, code_style in drawn for image in drawn_of(text, code_style)]
+    reads(images, [text for text, _ in drawn for _ in range(3)])
 
 
 def test_scans_the_largest_size(reads: Reads) -> None:

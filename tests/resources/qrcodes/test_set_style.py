@@ -8,7 +8,15 @@ import pytest
 from resources.links.env import faults
 from resources.qrcodes.codes_env import DEFAULT, Env
 
-STYLE = {"foreground": "#1d3557", "background": "#f1faee", "level": "H", "style": "fluid", "size": 64, "margin": 0}
+STYLE = {
+    "foreground": "#1d3557",
+    "background": "#f1faee",
+    "level": "H",
+    "style": "fluid",
+    "size": 64,
+    "margin": 0,
+    "width_mm": 55,
+}
 
 
 def code_style(code: dict[str, Any]) -> dict[str, Any]:

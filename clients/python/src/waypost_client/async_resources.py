@@ -1026,7 +1026,7 @@ class Qrcodes:
         )
 
     async def image(self, url: str) -> bytes:
-        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
+        """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
         return await self._sender.download(url)
 
     async def set_style(
@@ -1039,6 +1039,7 @@ class Qrcodes:
         style: ModuleStyle | Omitted = OMITTED,
         size: int | Omitted | None = OMITTED,
         margin: int | Omitted | None = OMITTED,
+        width_mm: int | Omitted | None = OMITTED,
         idempotency_key: str | None = None,
     ) -> QrCode:
         """Set the style of a link's QR code.
@@ -1053,6 +1054,7 @@ class Qrcodes:
             style: Shape of the modules.
             size: Width and height of the PNG image in pixels.
             margin: Empty space around the code, in modules. The standard is 4.
+            width_mm: Width of the PDF in millimeters.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
@@ -1067,6 +1069,7 @@ class Qrcodes:
                 "style": style,
                 "size": size,
                 "margin": margin,
+                "width_mm": width_mm,
             },
             idempotency_key=idempotency_key,
         )

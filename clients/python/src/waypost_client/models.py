@@ -1273,6 +1273,8 @@ class QrCode:
     """Width and height of the PNG image in pixels."""
     margin: int
     """Empty space around the code, in modules. The standard is 4."""
+    width_mm: int
+    """Width of the PDF in millimeters."""
     warnings: list[str]
     """Why scanners may not read the code."""
     scans: int
@@ -1281,6 +1283,8 @@ class QrCode:
     """Signed URL of the PNG image; use it unchanged."""
     svg_url: str
     """Signed URL of the SVG image; use it unchanged."""
+    pdf_url: str
+    """Signed URL of the PDF file, which is drawn in lines and areas for print; use it unchanged."""
     created_at: datetime
     """Time of creation."""
     updated_at: datetime
@@ -1299,10 +1303,12 @@ class QrCode:
             style=get("style"),
             size=get("size"),
             margin=get("margin"),
+            width_mm=get("width_mm"),
             warnings=get("warnings"),
             scans=get("scans"),
             image_url=get("image_url"),
             svg_url=get("svg_url"),
+            pdf_url=get("pdf_url"),
             created_at=read_time(get("created_at")),
             updated_at=read_time(get("updated_at")),
         )

@@ -1020,7 +1020,7 @@ class Qrcodes:
         )
 
     def image(self, url: str) -> bytes:
-        """Return the image at a signed URL: `image_url` or `svg_url` of a QR code."""
+        """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
         return self._sender.download(url)
 
     def set_style(
@@ -1033,6 +1033,7 @@ class Qrcodes:
         style: ModuleStyle | Omitted = OMITTED,
         size: int | Omitted | None = OMITTED,
         margin: int | Omitted | None = OMITTED,
+        width_mm: int | Omitted | None = OMITTED,
         idempotency_key: str | None = None,
     ) -> QrCode:
         """Set the style of a link's QR code.
@@ -1047,6 +1048,7 @@ class Qrcodes:
             style: Shape of the modules.
             size: Width and height of the PNG image in pixels.
             margin: Empty space around the code, in modules. The standard is 4.
+            width_mm: Width of the PDF in millimeters.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
@@ -1061,6 +1063,7 @@ class Qrcodes:
                 "style": style,
                 "size": size,
                 "margin": margin,
+                "width_mm": width_mm,
             },
             idempotency_key=idempotency_key,
         )

@@ -30,6 +30,7 @@ class StyleJson(TypedDict):
     style: str
     size: int
     margin: int
+    width_mm: int
     updated_at: TimestampText
 
 
@@ -61,6 +62,7 @@ def _to_json(row: NamedRow[Any]) -> StyleJson:
         "style": row.style,
         "size": row.size,
         "margin": row.margin,
+        "width_mm": row.width_mm,
         "updated_at": timestamp(row.updated_at),
     }
 

@@ -74,8 +74,9 @@ async def image(deps: Deps, request: Request) -> Response:
     if _has_version(request, drawing.etag):
         return Response(status_code=304, headers=headers)
     content = await deps.image_cache.get_or_draw(drawing, account=account)
+    disposition = "attachment" if image_format == "pdf" else "inline"  # a sandbox has no viewer of PDF files
     headers |= SAFE_HEADERS | {
-        "Content-Disposition": f'inline; filename="{target.slug}.{image_format}"',
+        "Content-Disposition": f'{disposition}; filename="{target.slug}.{image_format}"',
         "Content-Length": str(len(content)),
         "Content-Type": MEDIA_TYPES[image_format],
     }

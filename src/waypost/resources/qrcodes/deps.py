@@ -22,5 +22,5 @@ class Deps(Context):
 
     def image_urls(self, code_id: UUID, style: CodeStyle) -> dict[str, str]:
         """Return the signed URLs by the names of their fields."""
-        png, svg = (self.urls.sign(code_id, style, image_format) for image_format in MEDIA_TYPES)
-        return {"image_url": png, "svg_url": svg}
+        png, svg, pdf = (self.urls.sign(code_id, style, image_format) for image_format in MEDIA_TYPES)
+        return {"image_url": png, "svg_url": svg, "pdf_url": pdf}

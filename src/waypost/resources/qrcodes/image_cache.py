@@ -40,7 +40,7 @@ class CodeImage:
 def draw_image(image: CodeImage) -> bytes:
     from waypost.resources.qrcodes import drawing  # noqa: PLC0415  # 3 MB, only for images
 
-    draw = {"png": drawing.png, "svg": drawing.svg}[image.format]
+    draw = {"png": drawing.png, "svg": drawing.svg, "pdf": drawing.pdf}[image.format]
     return draw(image.text, parse_style(image.style))
 
 

@@ -9,7 +9,8 @@ from waypost.resources.qrcodes.style import CodeStyle, ImageFormat, style_text
 from waypost.web import PREFIX
 
 _BAD_SIGNATURE = (
-    "The URL's signature is missing or does not match. Use image_url or svg_url exactly as the API returned it."
+    "The URL's signature is missing or does not match. Use image_url, svg_url or pdf_url"
+    " exactly as the API returned it."
 )
 _PATH = f"{PREFIX}/qrcodes/{{}}/image/{{}}"
 _SIGNATURE = b"&signature="

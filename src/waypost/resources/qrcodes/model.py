@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text, text
 
 from waypost.database import Id, Instant, metadata
 from waypost.resources.qrcodes.style import CodeStyle
@@ -19,6 +19,7 @@ qr_styles = Table(
     Column("style", Text, nullable=False),
     Column("size", SmallInteger, nullable=False),
     Column("margin", SmallInteger, nullable=False),
+    Column("width_mm", SmallInteger, nullable=False, server_default=text("40")),
     Column("updated_at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )

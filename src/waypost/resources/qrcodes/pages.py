@@ -20,8 +20,10 @@ from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import (
     MAX_MARGIN,
     MAX_SIZE,
+    MAX_WIDTH_MM,
     MEDIA_TYPES,
     MIN_SIZE,
+    MIN_WIDTH_MM,
     SAFE_HEADERS,
     CodeStyle,
     style_text,
@@ -32,6 +34,13 @@ from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
 _PREVIEW_SIZE = 512
+_LIMITS = {
+    "MIN_SIZE": MIN_SIZE,
+    "MAX_SIZE": MAX_SIZE,
+    "MAX_MARGIN": MAX_MARGIN,
+    "MIN_WIDTH_MM": MIN_WIDTH_MM,
+    "MAX_WIDTH_MM": MAX_WIDTH_MM,
+}
 _CACHING = {"Cache-Control": "private, max-age=300"}
 
 
@@ -100,7 +109,7 @@ class DesignPages(Pages[Deps]):
             "warnings": list(warnings(style, self._deps.encoded_url(code.target))),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
             **self._deps.image_urls(code.id, style),
-            "limits": {"MIN_SIZE": MIN_SIZE, "MAX_SIZE": MAX_SIZE, "MAX_MARGIN": MAX_MARGIN},
+            "limits": _LIMITS,
         }
 
 

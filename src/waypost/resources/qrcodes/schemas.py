@@ -14,7 +14,9 @@ from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
     MAX_MARGIN,
     MAX_SIZE,
+    MAX_WIDTH_MM,
     MIN_SIZE,
+    MIN_WIDTH_MM,
     CodeStyle,
     ErrorCorrection,
     ModuleStyle,
@@ -38,6 +40,9 @@ class NewStyle(Body):
     margin: Annotated[int, Field(ge=0, le=MAX_MARGIN)] | None = field(
         "Empty space around the code, in modules. The standard is 4.", 4
     )
+    width_mm: Annotated[int, Field(ge=MIN_WIDTH_MM, le=MAX_WIDTH_MM)] | None = field(
+        "Width of the PDF in millimeters", 40
+    )
 
     @property
     def code_style(self) -> CodeStyle:
@@ -48,7 +53,7 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Convert numbers, which a form sends as text."""
     return {
         name: int(value)
-        if name in {"size", "margin"} and isinstance(value, str) and _DIGITS.fullmatch(value)
+        if name in {"size", "margin", "width_mm"} and isinstance(value, str) and _DIGITS.fullmatch(value)
         else value
         for name, value in fields.items()
     }
@@ -63,6 +68,7 @@ class QrCodeJson(TypedDict):
     style: Annotated[ModuleStyle, doc("Shape of the modules", "dots")]
     size: Annotated[int, doc("Width and height of the PNG image in pixels", 512)]
     margin: Annotated[int, doc("Empty space around the code, in modules. The standard is 4.", 4)]
+    width_mm: Annotated[int, doc("Width of the PDF in millimeters", 40)]
     warnings: Annotated[list[str], doc("Why scanners may not read the code", [], ["The colors have little contrast."])]
     scans: Annotated[int, doc("Number of scans of the code", 33)]
     image_url: Annotated[
@@ -77,6 +83,13 @@ class QrCodeJson(TypedDict):
         doc(
             "Signed URL of the SVG image; use it unchanged",
             "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/svg?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
+        ),
+    ]
+    pdf_url: Annotated[
+        UriText,
+        doc(
+            "Signed URL of the PDF file, which is drawn in lines and areas for print; use it unchanged",
+            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/pdf?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
         ),
     ]
     created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
@@ -94,10 +107,12 @@ def to_json(code: QrCode, warnings: list[str], image_urls: Mapping[str, str]) ->
         "style": style.style,
         "size": style.size,
         "margin": style.margin,
+        "width_mm": style.width_mm,
         "warnings": warnings,
         "scans": code.scans,
         "image_url": image_urls["image_url"],
         "svg_url": image_urls["svg_url"],
+        "pdf_url": image_urls["pdf_url"],
         "created_at": timestamp(code.created_at),
         "updated_at": timestamp(code.updated_at),
     }

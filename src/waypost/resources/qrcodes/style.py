@@ -9,8 +9,8 @@ from waypost.kit.colors import contrast, luminance
 ErrorCorrection = Literal["L", "M", "Q", "H"]
 """How much of a code may be damaged: 7, 15, 25 or 30 %."""
 ModuleStyle = Literal["squares", "dots", "fluid"]
-ImageFormat = Literal["png", "svg"]
-MEDIA_TYPES: dict[ImageFormat, str] = {"png": "image/png", "svg": "image/svg+xml"}
+ImageFormat = Literal["png", "svg", "pdf"]
+MEDIA_TYPES: dict[ImageFormat, str] = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 SAFE_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
@@ -19,6 +19,7 @@ SAFE_HEADERS = {
 
 MIN_SIZE, MAX_SIZE = 64, 2048
 MAX_MARGIN = 10
+MIN_WIDTH_MM, MAX_WIDTH_MM = 10, 300
 MIN_MARGIN = 4  # of the standard
 MIN_CONTRAST = 3.0
 
@@ -45,17 +46,27 @@ class CodeStyle:
     """Pixels per side, including the margin."""
     margin: int = 4
     """Modules of quiet zone on each side."""
+    width_mm: int = 40
+    """Of the PDF, including the margin."""
+
+
+LATER_FIELDS = ("width_mm",)
+"""What image URLs and archives of earlier versions do not have. Add fields at the end."""
+_DEFAULTS = astuple(CodeStyle())
 
 
 def style_text(style: CodeStyle) -> str:
-    """Return the style as text for an image URL."""
-    return "-".join(str(value).removeprefix("#") for value in astuple(style))
+    """Return the style as text for an image URL, which is that of earlier versions if the style is one of theirs."""
+    values = list(astuple(style))
+    while len(values) > len(_DEFAULTS) - len(LATER_FIELDS) and values[-1] == _DEFAULTS[len(values) - 1]:
+        values.pop()
+    return "-".join(str(value).removeprefix("#") for value in values)
 
 
 def parse_style(text: str) -> CodeStyle:
     """Parse the text of `style_text`."""
-    foreground, background, level, style, size, margin = text.split("-")
-    return CodeStyle(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
+    foreground, background, level, style, *numbers = text.split("-")
+    return CodeStyle(f"#{foreground}", f"#{background}", level, style, *map(int, numbers))  # type: ignore[arg-type]
 
 
 def warnings(style: CodeStyle, text: str) -> Iterator[str]:

@@ -31,6 +31,7 @@ from waypost.resources.links.tags import store as tag_store
 from waypost.resources.links.tags.model import MAX_TAGS
 from waypost.resources.qrcodes import account_data as qrcodes_of_account
 from waypost.resources.qrcodes.schemas import NewStyle
+from waypost.resources.qrcodes.style import LATER_FIELDS
 
 
 async def add_tags(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
@@ -89,7 +90,8 @@ async def add_styles(account: TargetAccount, rows: Rows, done: PageReport, tx: T
     for row in rows:
         link_id = own.get(UUID(row["link_id"]))
         try:
-            style = NewStyle.model_validate({name: row[name] for name in NewStyle.model_fields}).code_style
+            names = [name for name in NewStyle.model_fields if name in row or name not in LATER_FIELDS]
+            style = NewStyle.model_validate({name: row[name] for name in names}).code_style
         except (ValidationError, KeyError):
             done.warn("A style of a QR code cannot be read and is left out", row["link_id"])
             continue

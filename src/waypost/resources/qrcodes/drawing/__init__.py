@@ -1,7 +1,8 @@
 """Draws the image of a text in a style. It takes milliseconds, so never call it in the event loop."""
 
 from waypost.resources.qrcodes.drawing.matrix import TooLong, make_matrix
+from waypost.resources.qrcodes.drawing.pdf import pdf
 from waypost.resources.qrcodes.drawing.png import png
 from waypost.resources.qrcodes.drawing.svg import svg
 
-__all__ = ["TooLong", "make_matrix", "png", "svg"]
+__all__ = ["TooLong", "make_matrix", "pdf", "png", "svg"]

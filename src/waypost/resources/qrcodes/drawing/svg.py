@@ -1,8 +1,9 @@
 """Draws a code as SVG: a background and one path. The unit is half a module, so round corners have a radius of 1."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, make_matrix
+from waypost.resources.qrcodes.drawing.outlines import Corner, areas_and_dots, outlines, step
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SVG = (
@@ -12,12 +13,6 @@ _SVG = (
 )
 _DOT = "a.9.9 0 1 0 .01 0z"
 """A circle from its top, except a hundredth of a unit: one arc is shorter than two."""
-
-
-Corner = tuple[int, int, bool]
-"""(x, y, whether the corner is convex: both neighbors of the module there are light)."""
-_Edge = tuple[int, int, int, int]
-"""One side of a module: (x, y, step in x, step in y)."""
 
 
 def svg(text: str, style: CodeStyle) -> bytes:
@@ -34,24 +29,16 @@ def svg(text: str, style: CodeStyle) -> bytes:
 
 
 def _path(matrix: Matrix, style: CodeStyle) -> Iterator[str]:
-    dark = dict.fromkeys(matrix.dark)
-    if style.style == "dots":
-        eyes = {module: None for module in dark if matrix.is_eye(*module)}
-        yield from _shapes(eyes, style.margin, is_round=False)
-        yield from _dots([module for module in dark if module not in eyes], style.margin)
-    else:
-        yield from _shapes(dark, style.margin, is_round=style.style == "fluid")
-
-
-def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterator[str]:
-    for corners in _outlines(dark):
-        yield "".join(_outline(corners, margin, is_round=is_round))
+    areas, dots = areas_and_dots(matrix, style)
+    for corners in outlines(areas):
+        yield "".join(_outline(corners, style.margin, is_round=style.style == "fluid"))
+    yield from _dots(dots, style.margin)
 
 
 def _outline(corners: list[Corner], margin: int, *, is_round: bool) -> Iterator[str]:
     """Draw from corner to corner; a round corner starts and ends one unit from it."""
     points = [(2 * (x + margin), 2 * (y + margin), is_round and is_convex) for x, y, is_convex in corners]
-    steps = [_step(point, after) for point, after in zip(points, points[1:] + points[:1], strict=True)]
+    steps = [step(point, after) for point, after in zip(points, points[1:] + points[:1], strict=True)]
     x, y, is_cut = points[-1]
     (into_x, into_y) = steps[-1]
     at_x, at_y = x + is_cut * into_x, y + is_cut * into_y
@@ -64,10 +51,6 @@ def _outline(corners: list[Corner], margin: int, *, is_round: bool) -> Iterator[
         at_x, at_y = x + is_cut * out_x, y + is_cut * out_y
         into_x, into_y = out_x, out_y
     yield "z"
-
-
-def _step(start: Corner, end: Corner) -> tuple[int, int]:
-    return (end[0] > start[0]) - (end[0] < start[0]), (end[1] > start[1]) - (end[1] < start[1])
 
 
 def _dots(modules: list[Module], margin: int) -> Iterator[str]:
@@ -88,45 +71,3 @@ def _two(x: int, y: int) -> str:
 def _number(value: int) -> str:
     """Write a number after another one; a minus sign separates them already."""
     return f"{value}" if value < 0 else f" {value}"
-
-
-def _outlines(dark: Collection[Module]) -> Iterator[list[Corner]]:
-    """Yield closed paths with dark modules on their right. Modules that touch only at a corner are separate."""
-    edges = _edges(dark)
-    while edges:
-        yield list(_follow(edges, next(iter(edges))))
-
-
-def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
-    """Find the edges in row order, so that the same code always gives the same bytes."""
-    edges: dict[_Edge, None] = {}
-    for x, y in dark:
-        if (x, y - 1) not in dark:
-            edges[x, y, 1, 0] = None
-        if (x + 1, y) not in dark:
-            edges[x + 1, y, 0, 1] = None
-        if (x, y + 1) not in dark:
-            edges[x + 1, y + 1, -1, 0] = None
-        if (x - 1, y) not in dark:
-            edges[x, y + 1, 0, -1] = None
-    return edges
-
-
-def _follow(edges: dict[_Edge, None], first: _Edge) -> Iterator[Corner]:
-    """Follow and remove edges. Turns right if possible, to stay at the same module."""
-    x, y, dx, dy = first
-    while True:
-        x, y = x + dx, y + dy
-        right, ahead = (x, y, -dy, dx), (x, y, dx, dy)
-        if right in edges:
-            yield x, y, True
-            next_edge = right
-        elif ahead in edges:
-            next_edge = ahead
-        else:
-            yield x, y, False
-            next_edge = (x, y, dy, -dx)
-        del edges[next_edge]
-        if next_edge == first:
-            return
-        _, _, dx, dy = next_edge
