@@ -293,8 +293,10 @@ class MemoryTable(Generic[R]):
 
     def _young_shard(self, slug: bytes) -> int:
         """Return the shard of the slug. If it is full, start a generation there."""
-        shard = hash(slug) & 255
-        if sum(table.count_young(shard) for table in self._sharing) >= self._half_shard:
+        shard, count = hash(slug) & 255, 0
+        for table in self._sharing:  # without a generator: visits wait for it
+            count += table.count_young(shard)
+        if count >= self._half_shard:
             for table in self._sharing:
                 table.start_generation(shard)
         return shard

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, bindparam, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, bindparam, case, func, or_, select, update
 
 from waypost.accounts import suspension
 from waypost.database import Database, Tx
@@ -39,12 +39,14 @@ def join_host(
     And the columns of what a link forwards, or of what its domain says where it does not.
     """
     joined = statement.outerjoin(domains, domains.c.id == domain_id)
-    joined = joined.outerjoin(domain_options, domain_options.c.domain_id == domain_id)
-    forwarded = (
-        func.coalesce(forward_query, domain_options.c.forward_query).label("forward_query"),
-        func.coalesce(forward_path, domain_options.c.forward_path).label("forward_path"),
-    )
+    forwarded = (_or_of_domain(column, domain_id) for column in (forward_query, forward_path))
     return joined.add_columns(domains.c.hostname, domains.c.is_served, *forwarded)
+
+
+def _or_of_domain(column: Column[Any], domain_id: Column[Any]) -> ColumnElement[Any]:
+    """SQL expression: the column, or the one of this name of the domain's options. For the shared domain no look-up."""
+    of_domain = select(domain_options.c[column.name]).where(domain_options.c.domain_id == domain_id).scalar_subquery()
+    return func.coalesce(column, case((domain_id.is_not(None), of_domain))).label(column.name)
 
 
 def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
