@@ -57,7 +57,7 @@ async def open_full_app(
         stack.push_async_callback(guard.flush)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
-        assets, auth = Assets(), SessionAuth(db, limiters, **shared)
+        assets, auth = Assets(brand_color=settings.brand_color), SessionAuth(db, limiters, **shared)
         web = Web(
             settings=settings,
             context=context,

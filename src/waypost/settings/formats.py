@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AnyUrl, BeforeValidator, Field, SecretStr
 
+from waypost.kit.colors import parse_color
 from waypost.kit.forward_query import MAX_NAMES, find_name_problem, to_text
 from waypost.kit.outbound_proxy import parse_proxy_url
 from waypost.kit.proxies import Network, is_loopback
@@ -108,6 +109,13 @@ def _check_api_url(value: AnyUrl) -> AnyUrl:
 def _check_https_url(value: AnyUrl) -> AnyUrl:
     canonical(str(value), schemes=("https",), private=ANY_NAME)
     return value
+
+
+def _check_color(value: str) -> str:
+    try:
+        return parse_color(value)
+    except ValueError:
+        raise ValueError("must be a hex color, such as #0f766e") from None
 
 
 def _check_docs_url(value: str) -> str:
@@ -226,6 +234,7 @@ EmailAddress = Annotated[str, AfterValidator(_check_email)]
 Origin = Annotated[str, AfterValidator(_check_origin)]
 ShortLinkHost = Annotated[str, AfterValidator(_check_short_link_host)]
 HostName = Annotated[str, AfterValidator(_check_host_name)]
+BrandColor = Annotated[str, AfterValidator(_check_color)]
 ApiUrl = Annotated[AnyUrl, AfterValidator(_check_api_url)]
 DocsUrl = Annotated[str, AfterValidator(_check_docs_url)]
 HttpsUrl = Annotated[AnyUrl, AfterValidator(_check_https_url)]

@@ -15,6 +15,7 @@ from waypost.kit.urls import BadUrl, PrivateNames, canonical
 from waypost.settings.formats import (
     Allowed,
     ApiUrl,
+    BrandColor,
     ClickHouseUrl,
     ClusterName,
     DatabaseUrl,
@@ -108,6 +109,7 @@ class Settings(BaseModel):
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
     docs_url: DocsUrl = "/help/"
+    brand_color: BrandColor = "#0f766e"
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

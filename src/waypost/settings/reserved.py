@@ -20,7 +20,7 @@ RESERVED = frozenset({
     "login", "logout", "setup", "signup", "register", "invite", "enter", "forgot", "reset", "confirm", "verify",
     "password", "auth", "oauth", "sso",
     # the dashboard
-    "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
+    "dashboard", "design", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
     "share", "shares",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
     "billing", "plan", "plans", "pricing", "checkout", "admin", "operator",

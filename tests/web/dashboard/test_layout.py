@@ -2,9 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 from browsing import WebApp, open_place
+
+from waypost.web.dashboard import Assets, SessionAuth, Views, design_page
 
 
 @pytest.fixture
@@ -48,6 +51,22 @@ async def test_unknown_pages_of_the_documentation_are_not_found(place: WebApp) -
 async def test_redirects_to_sign_in_and_back(place: WebApp) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/")).headers["location"] == "/login"
+
+
+async def test_says_where_a_page_is(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    page = (await ada.get("/account/audit")).text
+    assert re.findall(r'href="([^"]+)" aria-current="page"', page) == ["/account/settings", "/account/audit"]
+    assert '<nav class="crumbs" aria-label="Breadcrumb"><a href="/account/settings">Settings</a></nav>' in page
+    assert "crumbs" not in (await ada.get("/links")).text
+
+
+@pytest.mark.parametrize(("base_url", "is_shown"), [("http://localhost:8000", True), ("https://go.example.com", False)])
+def test_the_components_are_shown_on_the_machine_of_a_developer_only(
+    place: WebApp, base_url: str, is_shown: bool
+) -> None:
+    views = Views({}, Assets(), base_url=base_url, docs_url="", clock=place.clock)
+    assert bool(design_page.endpoints(cast("SessionAuth", None), views)) is is_shown
 
 
 async def test_api_errors_stay_json(place: WebApp) -> None:

@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from waypost.kit.errors import WaypostError
-from waypost.web.dashboard import manifest
+from waypost.web.dashboard import design_page, manifest
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.docs_pages import DocsPages
 from waypost.web.dashboard.error_pages import ErrorPages
@@ -21,7 +21,13 @@ def new_dashboard(auth: SessionAuth, views: Views, assets: Assets, routes: Itera
     pages = ErrorPages(auth, views)
     handlers = {WaypostError: pages.error, HTTPException: pages.http_error}
     return Starlette(
-        routes=[assets.endpoint(), manifest.endpoint(assets), *DocsPages(auth, views).endpoints(), *routes],
+        routes=[
+            assets.endpoint(),
+            manifest.endpoint(assets),
+            *DocsPages(auth, views).endpoints(),
+            *design_page.endpoints(auth, views),
+            *routes,
+        ],
         exception_handlers=handlers,
         middleware=[Middleware(ServerErrors, respond=pages.server_error)],
     )

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import NotFound
+from waypost.web.dashboard import brand
 
 PATH = "/assets"
 _TYPES = {
@@ -35,10 +36,23 @@ _HEADERS = {
 class StaticFile:
     file: Traversable
     media_type: str
+    brand_color: str
+
+    def read(self) -> bytes:
+        """Return the content, with the brand's color."""
+        content = self.file.read_bytes()
+        if self.file.name == "app.css":
+            return content + brand.rules(self.brand_color).encode()
+        return (
+            content.replace(brand.DEFAULT.encode(), self.brand_color.encode())
+            if self.file.name == "icon.svg"
+            else content
+        )
 
 
 class Assets:
-    def __init__(self, root: Traversable | None = None) -> None:
+    def __init__(self, root: Traversable | None = None, *, brand_color: str = brand.DEFAULT) -> None:
+        self.brand_color = brand_color
         self._assets: dict[str, StaticFile] = {}
         self._urls: dict[str, str] = {}
         self._compressed: dict[str, bytes] = {}
@@ -57,10 +71,10 @@ class Assets:
         if asset is None:
             raise NotFound
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            content = await asyncio.to_thread(asset.file.read_bytes)
+            content = await asyncio.to_thread(asset.read)
             return Response(content, media_type=asset.media_type, headers=_HEADERS)
         if name not in self._compressed:
-            self._compressed[name] = await asyncio.to_thread(_compress, asset.file)
+            self._compressed[name] = await asyncio.to_thread(_compress, asset)
         headers = {**_HEADERS, "Content-Encoding": "gzip"}
         return Response(self._compressed[name], media_type=asset.media_type, headers=headers)
 
@@ -70,11 +84,12 @@ class Assets:
             if entry.is_dir():
                 self._add(entry, name)
             elif name.suffix in _TYPES:
-                digest = sha256(entry.read_bytes()).hexdigest()[:10]
+                file = StaticFile(entry, _TYPES[name.suffix], self.brand_color)
+                digest = sha256(file.read()).hexdigest()[:10]
                 hashed = name.with_name(f"{name.stem}.{digest}{name.suffix}")
-                self._assets[str(hashed)] = StaticFile(entry, _TYPES[name.suffix])
+                self._assets[str(hashed)] = file
                 self._urls[str(name)] = f"{PATH}/{hashed}"
 
 
-def _compress(file: Traversable) -> bytes:
-    return gzip.compress(file.read_bytes(), 9, mtime=0)
+def _compress(file: StaticFile) -> bytes:
+    return gzip.compress(file.read(), 9, mtime=0)

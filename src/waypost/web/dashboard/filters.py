@@ -1,5 +1,6 @@
 """Template filters: numbers, times and icons."""
 
+import zlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -39,6 +40,19 @@ _SHAPES = {
     "pen": "M4 20h4L19 9l-4-4L4 16z",
     "power": "M12 3v9M7.5 6.5a8 8 0 1 0 9 0",
     "grip": "M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01",
+    "plug": "M9 3v5M15 3v5M6 8h12v4a6 6 0 0 1-12 0zM12 18v3",
+    "in": "M12 3v11M7.5 10 12 14.5 16.5 10M4 17v4h16v-4",
+    "export": "M12 15V4M7.5 8 12 3.5 16.5 8M4 17v4h16v-4",
+    "team": (
+        "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM2.5 20c0-3.5 3-6 6.5-6s6.5 2.5 6.5 6"
+        "M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3.5 2.8 3.5 5.5"
+    ),
+    "gear": (
+        "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM12 2.5v3M12 18.5v3M2.5 12h3"
+        "M18.5 12h3M5.3 5.3l2.1 2.1M16.6 16.6l2.1 2.1M5.3 18.7l2.1-2.1M16.6 7.4l2.1-2.1"
+    ),
+    "columns": "M4 5h16v14H4zM10 5v14M15 5v14",
+    "star": "M12 3.5 14.6 9l6 .8-4.4 4.1 1.1 5.9L12 17l-5.3 2.8 1.1-5.9L3.4 9.8 9.4 9z",
     "more": "M5 12h.01M12 12h.01M19 12h.01",
 }
 _ICONS = {
@@ -47,6 +61,16 @@ _ICONS = {
     )
     for name, shape in _SHAPES.items()
 }
+
+
+LETTER_COLORS = ("red", "orange", "yellow", "green", "teal", "blue", "violet", "pink")
+
+
+def favicon(host: str) -> Markup:
+    """Return the first letter of a host in a color of its own, in place of its icon: pages load nothing from it."""
+    name = host.removeprefix("www.")
+    color = LETTER_COLORS[zlib.crc32(name.encode()) % len(LETTER_COLORS)]
+    return Markup('<span class="letter {}" data-letter="{}" aria-hidden="true"></span>').format(color, name[:1].upper())
 
 
 def number(count: int) -> str:
@@ -100,4 +124,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "time_of_day": time_of_day,
     "timestamp": timestamp,
     "icon": icon,
+    "favicon": favicon,
 }

@@ -22,8 +22,8 @@ def endpoint(assets: Assets) -> Route:
         "start_url": "/",
         "scope": "/",
         "display": "standalone",
-        "theme_color": "#0f766e",
-        "background_color": "#f7f8f8",
+        "theme_color": assets.brand_color,
+        "background_color": "#f8f7f4",
         "icons": [
             _icon(assets, "app-icon-192.png", 192),
             _icon(assets, "app-icon-512.png", 512),

@@ -19,6 +19,7 @@ from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.form_account import ACCOUNTS, SESSION, add_account
+from waypost.web.dashboard.navigation import MENU, OPERATOR, PROFILE, section_of
 from waypost.web.dashboard.notices import notice_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ class Views:
         self._packages = {"frame": "waypost.web.dashboard", **resources}
         # filters, because Jinja evaluates a filter of a constant when it compiles the template
         self._filters = {**filters.FILTERS, "asset": assets.url}
-        self._globals = {"base_url": base_url, "docs_url": docs_url, "page_about": page_about}
+        self._globals = {"base_url": base_url, "docs_url": docs_url, "page_about": page_about, "section_of": section_of}
+        self._globals |= {"MENU": MENU, "PROFILE": PROFILE, "OPERATOR": OPERATOR}
         self._clock = clock
+        self.base_url = base_url
 
     @cached_property
     def _environment(self) -> "Environment":

@@ -71,6 +71,7 @@ class StatsPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
         return [
             self.get("/", self._overview, "view"),
+            self.get("/stats", self._overview, "view"),
             self.get("/stats/csv", self._file, "view"),
             self.get("/stats/live", self._live, "view"),
             self.get("/links/{id:uuid}", self._link, "view"),

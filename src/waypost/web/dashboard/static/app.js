@@ -113,6 +113,7 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
 const menu = document.querySelector("details.menu");
 const isNarrow = matchMedia("(max-width: 48rem)");
 if (menu && isNarrow.matches) menu.open = false;
+menu?.classList.add("ready");
 menu?.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !isNarrow.matches) return;
   menu.open = false;
