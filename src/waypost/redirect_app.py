@@ -85,6 +85,7 @@ class RedirectParts:
             preview=partial(find_bot_page, self.db, settings.shared_domain, settings.base_url),
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
             app_links=partial(domains.find_app_links, self.db),
+            appearance=partial(domains.find_appearance, self.db),
             password_version=self._password_finder(settings),
             store_report=self._report_storer(settings, clock),
         )

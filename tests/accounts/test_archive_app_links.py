@@ -14,6 +14,8 @@ from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.app_links import documents, store
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE
+from waypost.resources.domains.appearance import store as appearance_store
+from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.options.model import DomainOptions
@@ -91,18 +93,27 @@ async def test_options_arrive_where_they_were_never_changed(source: Database, db
         if name != "none":
             async with source.write() as tx:
                 await options_store.save(tx, id_, DomainOptions(ignore_case=False, updated_at=START))
+                await appearance_store.save(tx, id_, DomainAppearance("Acme", updated_at=START))
     own = await domain(db, bea, "own.example.com", AppLinksTexts())
     async with db.write() as tx:
         await options_store.save(tx, own, DomainOptions(ignore_case=True, updated_at=START))
+        await appearance_store.save(tx, own, DomainAppearance(color="#112233", updated_at=START))
     archive = await exported(source, tmp_path, "ada@example.com")
     changes: list[str] = []
     await restored(db, tmp_path, bea, archive, changes)
     async with db.read() as tx:
         stored = {
-            each.hostname: (await options_store.find(tx, each.id)).ignore_case
+            each.hostname: (
+                (await options_store.find(tx, each.id)).ignore_case,
+                (await appearance_store.find(tx, each.id))[:2],
+            )
             for _, each in await domain_store.list_all(tx)
         }
-    assert stored == {"new.example.com": False, "own.example.com": True, "none.example.com": None}
+    assert stored == {
+        "new.example.com": (False, ("Acme", None)),
+        "own.example.com": (True, (None, "#112233")),
+        "none.example.com": (None, (None, None)),
+    }
     assert "new.example.com" in changes
     changes.clear()
     await restored(db, tmp_path, bea, archive, changes)

@@ -86,6 +86,8 @@ ENDPOINTS = {
     "links_update_options": Endpoint("PATCH", "/v1/links/{id}/options", LINKS_WRITE, 200),
     "domains_list_missed": Endpoint("GET", "/v1/domains/{id}/missed", DOMAINS_READ, 200),
     "domains_get_options": Endpoint("GET", "/v1/domains/{id}/options", DOMAINS_READ, 200),
+    "domains_get_appearance": Endpoint("GET", "/v1/domains/{id}/appearance", DOMAINS_READ, 200),
+    "domains_update_appearance": Endpoint("PATCH", "/v1/domains/{id}/appearance", DOMAINS_WRITE, 200),
     "domains_update_options": Endpoint("PATCH", "/v1/domains/{id}/options", DOMAINS_WRITE, 200),
 }
 """Those the application has, for any key, by the name of their operation: clients name methods after it."""

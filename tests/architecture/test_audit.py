@@ -48,6 +48,7 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},
         ("PATCH", "/v1/domains/{id}"): lambda: {"root_url": "https://example.com/"},
         ("PATCH", "/v1/domains/{id}/options"): lambda: {"ignore_case": False},
+        ("PATCH", "/v1/domains/{id}/appearance"): lambda: {"name": "Acme"},
         ("PATCH", "/v1/links/{id}/options"): lambda: {"forward_query": "all"},
         ("PUT", "/v1/domains/{id}/app-links"): lambda: {"apple_app_site_association": _APP, "assetlinks": None},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},

@@ -116,7 +116,14 @@ def of_viewer(seeded: SeededService) -> Iterator[Visit]:
     link, domain = f"/links/{seeded.links[2]}", f"/domains/{seeded.domains[1]}"
     for path in ("/links", link, f"{link}/edit", f"{link}/qrcode", f"{link}/addresses", f"{link}/routing"):
         yield Visit(path)
-    for path in (domain, f"{domain}/app-links", f"/pixels/{seeded.pixels[1]}", "/webhooks", "/integrations/api"):
+    for path in (
+        domain,
+        f"{domain}/app-links",
+        f"{domain}/appearance",
+        f"/pixels/{seeded.pixels[1]}",
+        "/webhooks",
+        "/integrations/api",
+    ):
         yield Visit(path)
     yield from (Visit("/links/new"), Visit("/plan"), Visit("/account/members"), Visit("/account/settings"))
     yield from (Visit(f"/account/members/{seeded.member}"), Visit("/account/accounts"))
@@ -162,6 +169,8 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
     yield Visit(domains[0], form="#pages", fields={"#root_url": "x", "#not_found_url": "javascript:x"})
     app_links = {"#apple_app_site_association": '{"applinks": {"details": [{}]}}', "#assetlinks": "[\n5"}
     yield Visit(f"{domains[1]}/app-links", form="#app-links", fields=app_links)
+    wrong_color = {"#name": "N" * 60, "#color": "red", "#expired_text": "t" * 300}
+    yield Visit(f"{domains[1]}/appearance", form="#appearance", fields=wrong_color)
     wrong = {
         "#name": " ",
         "#tag": "t" * 300,

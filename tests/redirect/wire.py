@@ -31,6 +31,7 @@ from waypost.redirect.address_filter import AddressFilter
 from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.click_limits import ClickLimits
 from waypost.redirect.database_calls import DatabaseCalls
+from waypost.redirect.pages import PLAIN, Appearance
 from waypost.redirect.password_pages import Cookies
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.report_pages import LinkReport
@@ -168,6 +169,8 @@ class Previews:
 
     app_links: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
     app_links_asked: list[bytes] = field(default_factory=list)
+    appearances: dict[bytes, Appearance] = field(default_factory=dict)
+    appearances_asked: list[bytes] = field(default_factory=list)
     reports: list[tuple[bytes, LinkReport]] = field(default_factory=list)
     is_gone: bool = False
     has_link: bool = True
@@ -181,6 +184,7 @@ class Previews:
             preview=self._page_of,
             info_page=self._info_of,
             app_links=self._app_links_of,
+            appearance=self._appearance_of,
             password_version=self._password_version,
             store_report=self._store_report,
         )
@@ -191,7 +195,13 @@ class Previews:
             raise Unavailable
         return self.app_links.get(host, {})
 
-    async def _info_of(self, link: bytes) -> bytes | None:
+    async def _appearance_of(self, host: bytes) -> Appearance:
+        self.appearances_asked.append(host)
+        if self.is_gone:
+            raise Unavailable
+        return self.appearances.get(host, PLAIN)
+
+    async def _info_of(self, link: bytes, _: Appearance) -> bytes | None:
         page = await self._page_of(link)
         return page and b"<h1>Info</h1>" + page
 

@@ -53,6 +53,11 @@ export class Domains extends Resource {
     return this.sender.send(readData, "GET", path`domains/${id}/app-links`, {}, options);
   }
 
+  /** Get what the pages for visitors of a domain have of their own. */
+  getAppearance(id: string, options?: CallOptions): Promise<types.DomainAppearance> {
+    return this.sender.send(readData, "GET", path`domains/${id}/appearance`, {}, options);
+  }
+
   /** Get a domain's options: defaults of its links. */
   getOptions(id: string, options?: CallOptions): Promise<types.DomainOptions> {
     return this.sender.send(readData, "GET", path`domains/${id}/options`, {}, options);
@@ -71,6 +76,15 @@ export class Domains extends Resource {
   /** Replace a domain's app links. A document that is left out or null is removed. */
   setAppLinks(id: string, documents: types.AppLinksInput, options?: CallOptions): Promise<types.AppLinks> {
     return this.sender.send(readData, "PUT", path`domains/${id}/app-links`, { body: documents }, options);
+  }
+
+  /** Change what the pages for visitors of a domain have of their own. Null resets a field to its default. */
+  updateAppearance(
+    id: string,
+    changes: types.DomainAppearanceUpdate,
+    options?: CallOptions,
+  ): Promise<types.DomainAppearance> {
+    return this.sender.send(readData, "PATCH", path`domains/${id}/appearance`, { body: changes }, options);
   }
 
   /** Change options of a domain. Null resets one to its default. */

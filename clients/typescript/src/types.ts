@@ -428,6 +428,38 @@ export interface Domain {
   /** Time of the last change */
   updated_at: string;
 }
+export interface DomainAppearance {
+  /** ID of the domain */
+  domain_id: string;
+  /** Name above each page, which links to the domain's root URL if it has one */
+  name: string | null;
+  /** Color of buttons, links and the edge of the page. Where text of it would be hard to read, it is made darker, or lighter on a dark background */
+  color: string | null;
+  /** Text for visitors of an address that no link has, or a disabled one */
+  not_found_text: string | null;
+  /** Text for visitors of a link that has expired or reached its click limit */
+  expired_text: string | null;
+  /** Text for visitors of a link before its start */
+  not_started_text: string | null;
+  /** Text above the form that asks for the password of a link */
+  password_text: string | null;
+  /** Time of the last change; null if there was none */
+  updated_at: string | null;
+}
+export interface DomainAppearanceUpdate {
+  /** Name above each page, which links to the domain's root URL if it has one */
+  name?: string | null;
+  /** Color of buttons, links and the edge of the page. Where text of it would be hard to read, it is made darker, or lighter on a dark background */
+  color?: string | null;
+  /** Text for visitors of an address that no link has, or a disabled one */
+  not_found_text?: string | null;
+  /** Text for visitors of a link that has expired or reached its click limit */
+  expired_text?: string | null;
+  /** Text for visitors of a link before its start */
+  not_started_text?: string | null;
+  /** Text above the form that asks for the password of a link */
+  password_text?: string | null;
+}
 export interface DomainCreate {
   /** Hostname, such as go.example.com */
   hostname: string;

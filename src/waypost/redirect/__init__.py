@@ -9,6 +9,7 @@ from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.host_table import HostTable
 from waypost.redirect.missed import MissedAddresses, MissedVisits
 from waypost.redirect.near import NearTable, fold, near_change
+from waypost.redirect.pages import Appearance
 from waypost.redirect.route import (
     DISABLED,
     NEVER,
@@ -36,6 +37,7 @@ __all__ = [
     "NEVER",
     "AliasRoute",
     "AliasTable",
+    "Appearance",
     "ChangeFeed",
     "ClickLimit",
     "HostRoute",

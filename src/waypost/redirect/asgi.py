@@ -6,7 +6,7 @@ only serve links never reach the application. A slug on an unknown host gets an 
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,7 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.metrics import Series
 from waypost.redirect import decision, metrics, pages, password_pages, pixel_pages, report_pages
-from waypost.redirect.database_calls import DatabaseCalls, FindPage
+from waypost.redirect.appearances import Appearances
+from waypost.redirect.database_calls import DatabaseCalls
 from waypost.redirect.decision import Checks, VisitAnswer, decide_visit, has_ended, not_found
 from waypost.redirect.exchange import Exchange, with_headers
 from waypost.redirect.forms import is_from_other_site
@@ -60,7 +61,8 @@ class RedirectApp:
         self._database = database = database.limited()
         self._is_https = is_https
         self._cookies = cookies or Cookies([])
-        self._not_found = NotFoundResponder(state, database)
+        self._appearances = Appearances(state, database)
+        self._not_found = NotFoundResponder(state, database, self._appearances)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,10 +95,7 @@ class RedirectApp:
 
     async def _respond(self, exchange: Exchange, path: bytes) -> None:
         route = await self._load_route(exchange, exchange.sent)
-        info_page = await self._find_info_page(exchange) if route is MISSING else None
-        if info_page:
-            metrics.INFO_PAGE[0] += 1
-            await exchange.respond(200, report_pages.HEADERS, info_page)
+        if route is MISSING and await self._respond_with_info_page(exchange):
             return
         request = self._read_request(exchange, exchange.headers)
         answer = await self._decide(route, request, exchange)
@@ -111,10 +110,9 @@ class RedirectApp:
         if visit is None:
             answer = not_found(route)
         if answer.kind == decision.NOT_FOUND:
-            await self._not_found.respond(exchange, path, answer.location, is_missing=route is MISSING)
+            await self._not_found.respond(exchange, path, route, answer.location)
         elif answer.kind == decision.PASSWORD_FORM:
-            metrics.PASSWORD_PAGE[0] += 1
-            await exchange.respond(200, password_pages.HEADERS, password_pages.page())
+            await self._ask_password(exchange)
         elif preview:
             await exchange.respond(200, pages.PREVIEW_HEADERS, preview)
         elif answer.pixel_page and visit:
@@ -131,7 +129,8 @@ class RedirectApp:
         """
         route = await self._load_route(exchange, exchange.sent)
         if route is MISSING and (reported := await self._find_info_route(exchange)):
-            await respond_to_report(self._database, exchange, link_of(reported))
+            appearance = await self._appearances.find(exchange.host)
+            await respond_to_report(self._database, exchange, link_of(reported), appearance)
             return
         options = options_of(route)
         if options is None or options.password_version is None:
@@ -140,20 +139,19 @@ class RedirectApp:
         request = self._read_request(exchange, {**exchange.headers, b"referer": b""})  # it names the form
         answer = await self._decide(route, request, exchange, _ALL_PASSED)
         if answer.kind == decision.NOT_FOUND:  # since the form was opened
-            await self._not_found.respond(exchange, path, answer.location, is_missing=route is MISSING)
+            await self._not_found.respond(exchange, path, route, answer.location)
             return
         link = link_of(route)
         is_foreign = is_from_other_site(exchange.headers)  # visitors of a hostile page would guess, and collect cookies
         version = password_pages.OTHER_SITE if is_foreign else await self._check_password(exchange, link)
         if isinstance(version, str):
-            metrics.PASSWORD_PAGE[0] += 1
-            await exchange.respond(403 if is_foreign else 200, password_pages.HEADERS, password_pages.page(version))
+            await self._ask_password(exchange, version, 403 if is_foreign else 200)
             return
         route = await self._load_route(exchange, exchange.sent)  # it may have changed while the form was sent
         answer = await self._decide(route, request, exchange, _ALL_PASSED)
         is_visit = link_of(route) == link and answer.is_visit
         if not is_visit or await self._record(route, request, answer.target, b"", None) is None:
-            await self._not_found.respond(exchange, path, not_found(route).location, is_missing=False)
+            await self._not_found.respond(exchange, path, route, not_found(route).location)
             return
         cookies = self._cookies.new(
             link,
@@ -166,6 +164,11 @@ class RedirectApp:
         set_cookies = [(b"set-cookie", cookie) for cookie in cookies]
         location = answer.location or location_of(route)
         await exchange.respond(303, [*REDIRECT_HEADERS, (b"location", location), *set_cookies])
+
+    async def _ask_password(self, exchange: Exchange, error: str = "", status: int = 200) -> None:
+        metrics.PASSWORD_PAGE[0] += 1
+        appearance = await self._appearances.find(exchange.host)
+        await exchange.respond(status, password_pages.headers(appearance.color), password_pages.page(error, appearance))
 
     async def _check_password(self, exchange: Exchange, link: bytes) -> int | str:
         """Return the version of the password that was sent, or the message if it is not accepted."""
@@ -268,18 +271,24 @@ class RedirectApp:
             self.state.begin_batch()
         return self.state.now
 
-    async def _find_info_page(self, exchange: Exchange) -> bytes | None:
-        """Return the page about the link at the path before the plus, which is not a visit. None if it is not found.
+    async def _respond_with_info_page(self, exchange: Exchange) -> bool:
+        """Send the page about the link at the path before the plus, which is not a visit. False if it is not found.
 
-        Raises Unavailable.
+        Raises Unavailable before it sends anything.
         """
         route = await self._find_info_route(exchange)
         if route is None:
-            return None
+            return False
+        appearance = await self._appearances.find(exchange.host)
         options = options_of(route)
         is_early = options is not None and self.state.now < options.starts_at
         key = (b"-" if is_early else b"+") + link_of(route)
-        return await self._find_page(key, route, self._database.info_page)
+        page = await self._find_page(key, route, lambda: self._database.info_page(link_of(route), appearance))
+        if page is None:
+            return False
+        metrics.INFO_PAGE[0] += 1
+        await exchange.respond(200, report_pages.headers(appearance.color), page)
+        return True
 
     async def _find_info_route(self, exchange: Exchange) -> Route | None:
         """Return the route of the link at the path before the plus, if it has a page. Raises Unavailable."""
@@ -296,14 +305,14 @@ class RedirectApp:
         None if the link is gone although its route is still cached.
         """
         try:
-            return await self._find_page(link_of(route), route, self._database.preview)
+            return await self._find_page(link_of(route), route, lambda: self._database.preview(link_of(route)))
         except Unavailable:
             return b""
 
-    async def _find_page(self, key: bytes, route: Route, load: FindPage) -> bytes | None:
+    async def _find_page(self, key: bytes, route: Route, load: Callable[[], Awaitable[bytes | None]]) -> bytes | None:
         page = self.state.pages.find(key, route)
         if page is None:
-            page = await load(link_of(route))
+            page = await load()
             options = options_of(route)
             if page and (
                 options is None or options.weight == 1

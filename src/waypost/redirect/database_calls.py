@@ -7,10 +7,14 @@ from typing import Any, Self
 from starlette.types import Scope
 
 from waypost.kit.fair_queue import FairQueue
+from waypost.redirect.pages import Appearance
 from waypost.redirect.report_pages import LinkReport
 
 FindPage = Callable[[bytes], Awaitable[bytes | None]]
 """Return a page by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
+
+FindInfoPage = Callable[[bytes, Appearance], Awaitable[bytes | None]]
+"""As FindPage, on a domain with an appearance."""
 
 FindPasswordVersion = Callable[[bytes, str, Scope], Awaitable[int | None]]
 """Return the version of a link's password, None if the password sent is wrong. Raises RateLimited and Unavailable."""
@@ -22,7 +26,7 @@ _CONCURRENT = 4
 """Each queries the database: many of them must not slow down the API and the dashboard."""
 _MAX_WAITING = 64
 """Of each kind. Further bots are redirected, further requests of other kinds get 503."""
-_LIMITED = ("preview", "info_page", "app_links", "store_report")
+_LIMITED = ("preview", "info_page", "app_links", "appearance", "store_report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +34,11 @@ class DatabaseCalls:
     """All raise Unavailable."""
 
     preview: FindPage
-    info_page: FindPage
+    info_page: FindInfoPage
     app_links: Callable[[bytes], Awaitable[Mapping[bytes, bytes]]]
     """Return the app links of a served host by path."""
+    appearance: Callable[[bytes], Awaitable[Appearance]]
+    """Return what the pages of a served host have of their own."""
     password_version: FindPasswordVersion
     store_report: StoreReport
 

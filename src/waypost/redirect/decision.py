@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from waypost.redirect import pixel_pages
 from waypost.redirect.forwarding import forward
+from waypost.redirect.pages import EndedKind
 from waypost.redirect.pixel_pages import PixelPage
 from waypost.redirect.request import VisitRequest
 from waypost.redirect.route import DISABLED, ID_SIZE, Route
@@ -69,6 +70,17 @@ def not_found(route: Route) -> VisitAnswer:
     """Return the answer of a link that does not resolve now. A disabled one has no fallback."""
     _, _, expires_at, _, _, options = route
     return NO_LINK if options is None or expires_at == DISABLED else VisitAnswer(NOT_FOUND, options.fallback)
+
+
+def ended_kind(route: Route, now: float) -> EndedKind:
+    """Return why a link does not resolve. That it is disabled is not shown."""
+    _, _, expires_at, _, _, options = route
+    if expires_at == DISABLED:
+        return "not_found"
+    if options is not None and now < options.starts_at:
+        return "not_started"
+    is_limited = options is not None and options.click_limit is not None
+    return "expired" if is_limited or now >= expires_at else "not_found"
 
 
 def has_ended(route: Route, now: float) -> bool:

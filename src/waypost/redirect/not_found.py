@@ -3,9 +3,11 @@
 from hashlib import blake2b
 
 from waypost.redirect import metrics, pages
+from waypost.redirect.appearances import Appearances
 from waypost.redirect.database_calls import DatabaseCalls
+from waypost.redirect.decision import ended_kind
 from waypost.redirect.exchange import Exchange
-from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH, NO_HOST, HostRoute
+from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH, MISSING, NO_HOST, HostRoute, Route
 from waypost.redirect.state import REDIRECT_HEADERS, RedirectState
 
 _WELL_KNOWN = b".well-known"
@@ -13,16 +15,15 @@ _JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"pu
 
 
 class NotFoundResponder:
-    def __init__(self, state: RedirectState, database: DatabaseCalls) -> None:
+    def __init__(self, state: RedirectState, database: DatabaseCalls, appearances: Appearances) -> None:
         self._state = state
         self._database = database
+        self._appearances = appearances
 
-    async def respond(
-        self, exchange: Exchange, path: bytes, fallback: bytes | None = None, *, is_missing: bool
-    ) -> None:
+    async def respond(self, exchange: Exchange, path: bytes, link: Route, fallback: bytes | None = None) -> None:
         """Redirect to the link's fallback, and `/` and unknown slugs if the custom domain does so.
 
-        `is_missing`: no link has the address. An unknown host gets an empty 404. Raises Unavailable before it sends
+        `link`: MISSING if none has the address. An unknown host gets an empty 404. Raises Unavailable before it sends
         anything.
 
         Never redirect below `/.well-known/`: an authority that follows would verify the domain for its location.
@@ -40,13 +41,15 @@ class NotFoundResponder:
                     await _send_app_links(exchange, document)
                     return
         metrics.NOT_FOUND[0] += 1
-        is_noted = is_missing and is_for_links and exchange.is_get
+        is_noted = link is MISSING and is_for_links and exchange.is_get
         if is_noted and self._state.is_person(exchange.headers.get(b"user-agent", b"")):
             self._state.missed.note(host, path)
         if fallback or location:
             await exchange.respond(302, [*REDIRECT_HEADERS, (b"location", fallback or location)])
         elif is_for_links:
-            await exchange.respond(404, pages.HEADERS, pages.NOT_FOUND)
+            appearance = await self._appearances.find(host)
+            page = pages.ended_page(ended_kind(link, self._state.now), appearance)
+            await exchange.respond(404, pages.headers(pages.style(appearance.color)), page)
         else:
             await exchange.respond(404)
 

@@ -1,55 +1,145 @@
-"""Pages that redirects serve, and their headers: no scripts, no external resources."""
+"""Pages that visitors of short links get, in one style, and their headers: no scripts, no external resources."""
 
 from base64 import b64encode
+from functools import lru_cache, partial
 from hashlib import sha256
+from html import escape
+from typing import Final, Literal, NamedTuple
 
-STYLE = """
-  :root { color-scheme: light dark }
-  body { font: 1.05rem/1.6 system-ui, sans-serif; margin: 0; min-height: 100vh; display: grid; place-content: center;
-         box-sizing: border-box; text-align: center; padding: 1.5rem; background: Canvas; color: CanvasText }
-  h1 { font-size: 1.4rem; line-height: 1.3; margin: 0 }
-  p { margin: .4rem 0 0; opacity: .75 }
-  h1, p { max-width: 40rem; overflow-wrap: anywhere; white-space: pre-line }
-  p:empty { display: none }
-  p.open-link { margin-top: 1rem; opacity: 1 }
+from waypost.kit.colors import contrast, readable
+
+EndedKind = Literal["not_found", "expired", "not_started"]
+"""Why a link does not resolve, as far as visitors see it."""
+
+_LIGHT: Final = ("#f8f7f4", "#ffffff")
+_DARK: Final = ("#151412", "#1e1d1a")
+"""Backgrounds of the page and of its card, as in the dashboard."""
+_ACCENTS: Final = ("#0f766e", "#4fd1c0")
+_ON: Final = ("#ffffff", "#000000")
+"""Text on buttons: one of both has a contrast of at least 4.5 on every color."""
+
+_TOKENS = """:root{{color-scheme:light dark;--ground:{light[0]};--card:{light[1]};--text:#1d1b17;--muted:#5f5b52;
+--line:#e6e3dc;--edge:#8c877c;--bad:#b42318;--accent:{accents[0]};--brand:{brands[0]};--on:{on[0]}}}
+@media(prefers-color-scheme:dark){{:root{{--ground:{dark[0]};--card:{dark[1]};--text:#efece5;--muted:#b3ada0;
+--line:#37342e;--edge:#857f73;--bad:#fda29b;--accent:{accents[1]};--brand:{brands[1]};--on:{on[1]}}}}}
 """
-INFO_STYLE = (
-    STYLE
-    + """
-  dl { max-width: 40rem; margin: 1.5rem 0 0; text-align: start }
-  dt { margin-top: .8rem; font-size: .9rem; opacity: .75 }
-  dd { margin: 0; overflow-wrap: anywhere }
+_STYLE = """*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;grid-template-columns:minmax(0,28rem);place-content:center;gap:1rem;
+padding:1.5rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.6 system-ui,sans-serif;text-align:center;
+overflow-wrap:anywhere}
+header{font-weight:650;font-size:1.125rem}header a{text-decoration:none}
+a{color:var(--accent);text-underline-offset:.15em}
+main{padding:1.75rem 1.5rem;background:var(--card);border:1px solid var(--line);border-top:3px solid var(--brand);
+border-radius:.75rem}
+h1{margin:0;font-size:1.375rem;line-height:1.3}p{margin:.5rem 0 0;color:var(--muted)}h1,p{white-space:pre-line}
+p:empty{display:none}
+:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:.25rem}
 """
-)
+_FORMS = """form{display:grid;gap:1rem;margin-top:1.25rem;text-align:start}label{font-weight:550}
+input,select,textarea,button{display:block;width:100%;min-height:2.5rem;margin-top:.25rem;padding:.3rem .75rem;
+border:1px solid var(--edge);border-radius:.5rem;background:var(--card);color:inherit;font:inherit}
+textarea{resize:vertical}[aria-invalid]{border-color:var(--bad)}
+p.error{margin:.25rem 0 0;color:var(--bad);font-weight:550}
+button{border-color:var(--accent);background:var(--brand);color:var(--on);font-weight:600;cursor:pointer}
+dl{margin:1.25rem 0 0;text-align:start}dt{margin-top:.75rem;font-size:.875rem;color:var(--muted)}dd{margin:0}
+details{margin-top:1.5rem;text-align:start}summary{cursor:pointer;color:var(--muted)}
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+<style>{style}</style>
+{header}<main>
+{content}</main>
+</html>
+"""
+_ENDED: dict[EndedKind, tuple[str, str]] = {
+    "not_found": ("Link not found", "It may have been disabled or deleted, or the URL may be misspelled."),
+    "expired": ("This link has expired", "Ask the person who sent it for a new one."),
+    "not_started": ("This link is not active yet", "Try again later."),
+}
 
 
-def headers(style: str, form_action: bytes = b"'none'") -> tuple[tuple[bytes, bytes], ...]:
-    style_hash = b64encode(sha256(style.encode()).digest())
+class Appearance(NamedTuple):
+    """What the pages of a domain have of their own. Empty: as on all domains."""
+
+    name: str = ""
+    """Above each page, or empty."""
+    color: str = ""
+    """As `#rrggbb`, or empty."""
+    not_found_text: str = ""
+    expired_text: str = ""
+    not_started_text: str = ""
+    password_text: str = ""
+    has_home: bool = False
+    """Whether the domain without a slug redirects."""
+
+
+PLAIN: Final = Appearance()
+"""Of the shared domain, and of domains that have nothing of their own."""
+
+
+def ended_page(kind: EndedKind, appearance: Appearance = PLAIN) -> bytes:
+    title, text = _ENDED[kind]
+    own = {
+        "not_found": appearance.not_found_text,
+        "expired": appearance.expired_text,
+        "not_started": appearance.not_started_text,
+    }[kind]
+    return page(title, f"<h1>{title}</h1>\n{paragraph(own or text)}", style(appearance.color), appearance)
+
+
+def page(title: str, content: str, style_: str, appearance: Appearance = PLAIN) -> bytes:
+    """Return a page. `title`, `content`: HTML."""
+    return _PAGE.format(title=title, style=style_, header=_header(appearance), content=content).encode()
+
+
+def paragraph(text: str) -> str:
+    """Return what the owner of a domain wrote, in any language."""
+    return f'<p lang="" dir="auto">{escape(text)}</p>\n' if text else ""
+
+
+def _header(appearance: Appearance) -> str:
+    name = f'<bdi lang="">{escape(appearance.name)}</bdi>'
+    home = f'<a href="/">{name}</a>' if appearance.has_home else name
+    return f"<header>{home}</header>\n" if appearance.name else ""
+
+
+@lru_cache(256)
+def style(color: str = "") -> str:
+    """Return the style of pages without a form. Buttons have the very color, text has what is readable of it."""
+    brands = (color, color) if color else _ACCENTS
+    accents = (readable(brands[0], *_LIGHT), readable(brands[1], *_DARK))
+    on = [max(_ON, key=partial(contrast, brand)) for brand in brands]
+    return _TOKENS.format(light=_LIGHT, dark=_DARK, accents=accents, brands=brands, on=on) + _STYLE
+
+
+def form_style(color: str = "") -> str:
+    return style(color) + _FORMS
+
+
+@lru_cache(256)
+def headers(
+    style_: str, form_action: bytes = b"'none'", frame_ancestors: bytes = b"'none'"
+) -> tuple[tuple[bytes, bytes], ...]:
+    style_hash = b64encode(sha256(style_.encode()).digest())
     return (
         (b"content-type", b"text/html; charset=utf-8"),
         (b"cache-control", b"private, no-store"),
         (b"x-content-type-options", b"nosniff"),
         (
             b"content-security-policy",
-            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action %s; frame-ancestors 'none'"
-            % (style_hash, form_action),
+            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action %s; frame-ancestors %s"
+            % (style_hash, form_action, frame_ancestors),
         ),
     )
 
 
-HEADERS = headers(STYLE)
+STYLE: Final = style()
+HEADERS: Final = headers(STYLE)
 PREVIEW_HEADERS = (*HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), (b"x-robots-tag", b"noindex"))
-
-NOT_FOUND = f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Link not found</title>
-<style>{STYLE}</style>
-<main>
-<h1>Link not found</h1>
-<p>It may have expired or been deleted, or the URL may be misspelled.</p>
-</main>
-</html>
-""".encode()
+NOT_FOUND: Final = ended_page("not_found")
+EXPIRED: Final = ended_page("expired")

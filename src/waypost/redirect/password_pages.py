@@ -13,27 +13,16 @@ from starlette.types import Receive
 
 from waypost.redirect import pages
 from waypost.redirect.forms import read_form
+from waypost.redirect.pages import PLAIN, Appearance
 
 LIFETIME = 3600
 """Seconds for which a browser is not asked again."""
 MAX_BODY = 4 * 1024
 """Bytes of a form with the longest password."""
 
-_STYLE = (
-    pages.STYLE
-    + """
-  form { margin-top: 1.2rem; display: grid; gap: .8rem; justify-items: stretch }
-  label { text-align: start }
-  input, button { font: inherit; box-sizing: border-box; width: 100%; padding: .5rem .7rem; border-radius: .4rem }
-  input { margin-top: .2rem; border: 1px solid GrayText; background: Field; color: FieldText }
-  button { border: 1px solid ButtonBorder; background: ButtonFace; color: ButtonText; cursor: pointer }
-  p.error { opacity: 1; font-weight: 600 }
-"""
-)
 # browsers apply form-action to the redirect after the form, too
 _FORM_ACTION = b"'self' http: https:"
 _POLICY = (b"referrer-policy", b"same-origin")  # with no-referrer, browsers send the form with `Origin: null`
-HEADERS = [*pages.headers(_STYLE, _FORM_ACTION), (b"x-robots-tag", b"noindex"), _POLICY]
 
 OTHER_SITE = "The form did not come from this page. Open the link in a new tab, and enter the password there."
 WRONG = "Wrong password. Try again."
@@ -41,24 +30,15 @@ TOO_MANY = "Too many attempts. Wait a minute, then try again."
 BUSY = "The password cannot be checked right now. Try again in a moment."
 
 # maxlength: of 128 characters, of which browsers count some as two
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Password needed</title>
-<style>{style}</style>
-<main>
-<h1>This link is protected</h1>
-<form method="post">
-{error}<label>Password
-<input type="password" name="password" required maxlength="256" autocomplete="off" autofocus></label>
-<button>Continue</button>
+_CONTENT = """<h1>This link is protected</h1>
+{text}<form method="post">
+<label>Password
+<input type="password" name="password" required maxlength="256" autocomplete="off" autofocus{invalid}></label>
+{error}<button>Continue</button>
 </form>
-</main>
-</html>
 """
-_ERROR = '<p class="error" role="alert">{}</p>\n'
+_ERROR = '<p class="error" role="alert" id="error">{}</p>\n'
+_INVALID = ' aria-invalid="true" aria-describedby="error"'
 _FIELD = "password"
 _MAX_COOKIES = 4  # of one link; more are forged, and each costs a signature
 _MAX_SHARED = 8
@@ -69,8 +49,18 @@ _PATH = re.compile(rb"/[!-:<-~]{0,1023}")
 _SHARED = re.compile(rb"(waypost_shared_[0-9a-f]{32})=([0-9]{1,12})\.[0-9a-f]{64}")
 
 
-def page(error: str = "") -> bytes:
-    return _PAGE.format(style=_STYLE, error=_ERROR.format(error) if error else "").encode()
+def page(error: str = "", appearance: Appearance = PLAIN) -> bytes:
+    content = _CONTENT.format(
+        text=pages.paragraph(appearance.password_text),
+        invalid=_INVALID if error else "",
+        error=_ERROR.format(error) if error else "",
+    )
+    return pages.page("Password needed", content, pages.form_style(appearance.color), appearance)
+
+
+def headers(color: str = "") -> Sequence[tuple[bytes, bytes]]:
+    """Return the headers of the page of a domain with this color."""
+    return [*pages.headers(pages.form_style(color), _FORM_ACTION), (b"x-robots-tag", b"noindex"), _POLICY]
 
 
 async def read_password(receive: Receive) -> str | None:

@@ -1,10 +1,13 @@
-"""Reports of abuse: the form on the page about a link, and the answer, which is the same whatever becomes of it."""
+"""The page about a link, with the form for reports of abuse, and the answer, the same whatever becomes of a report."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from html import escape
 
 from waypost.redirect import pages
+from waypost.redirect.pages import PLAIN, Appearance
 
 REASONS = {
     "phishing": "Phishing: it asks for passwords or payments under a false name",
@@ -18,21 +21,12 @@ MAX_EMAIL = 254
 MAX_BODY = 16 * 1024
 """Bytes of a form with the longest text: up to 12 for a character."""
 
-STYLE = (
-    pages.INFO_STYLE
-    + """
-  details { max-width: 40rem; margin-top: 2rem; text-align: start }
-  summary { cursor: pointer; opacity: .75 }
-  form { max-width: 40rem; margin-top: 1.2rem; display: grid; gap: .9rem; text-align: start }
-  label { display: block }
-  select, textarea, input, button { font: inherit; box-sizing: border-box; width: 100%; padding: .5rem .7rem;
-    margin-top: .2rem; border: 1px solid GrayText; border-radius: .4rem; background: Field; color: FieldText }
-  textarea { resize: vertical }
-  button { border-color: ButtonBorder; background: ButtonFace; color: ButtonText; cursor: pointer }
-  p.error { opacity: 1; font-weight: 600; margin: .2rem 0 0 }
-"""
-)
-HEADERS = [*pages.headers(STYLE, b"'self'"), (b"x-robots-tag", b"noindex")]
+
+def headers(color: str = "") -> Sequence[tuple[bytes, bytes]]:
+    return [*pages.headers(pages.form_style(color), b"'self'"), (b"x-robots-tag", b"noindex")]
+
+
+HEADERS = headers()
 
 OTHER_SITE = b"The form was sent by another website. Open the page of the link and send it from there.\n"
 _NO_REASON = "Choose what is wrong with the link."
@@ -55,17 +49,15 @@ _FORM = """<form method="post">
 <button>Send report</button>
 </form>
 """
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>{title}</title>
-<style>{style}</style>
-<main>
-<h1>{title}</h1>
-{content}</main>
-</html>
+_INFO = """<h1 lang="" dir="auto">{title}</h1>
+<dl>
+<dt>Short link</dt><dd>{address}</dd>
+<dt>Destination</dt><dd>{destination}</dd>
+<dt>Created</dt><dd><time datetime="{day:%Y-%m-%d}">{day.day} {day:%B %Y}</time></dd>
+</dl>
+<details>
+<summary>Report this link</summary>
+{form}</details>
 """
 _FIELDS = ("reason", "text", "email")
 _ERROR = '\n<p class="error" role="alert">{}</p>'
@@ -111,12 +103,21 @@ def form(sent: LinkReport | None = None) -> str:
     )
 
 
-def form_page(sent: LinkReport) -> bytes:
-    return _PAGE.format(title="Report this link", style=STYLE, content=form(sent)).encode()
+def info_page(title: str, address: str, destination: str, day: date, appearance: Appearance = PLAIN) -> bytes:
+    """Return the page about a link. `destination`: HTML."""
+    content = _INFO.format(form=form(), title=escape(title), address=escape(address), destination=destination, day=day)
+    return page(escape(address), content, appearance)
 
 
-THANKS = _PAGE.format(
-    title="Thank you for the report",
-    style=STYLE,
-    content="<p>The administrator of this service reads reports, and cannot answer all of them.</p>\n",
-).encode()
+def form_page(sent: LinkReport, appearance: Appearance = PLAIN) -> bytes:
+    return page("Report this link", f"<h1>Report this link</h1>\n{form(sent)}", appearance)
+
+
+def thanks_page(_: LinkReport, appearance: Appearance = PLAIN) -> bytes:
+    text = "The administrator of this service reads reports, and cannot answer all of them."
+    return page("Thank you for the report", f"<h1>Thank you for the report</h1>\n<p>{text}</p>\n", appearance)
+
+
+def page(title: str, content: str, appearance: Appearance) -> bytes:
+    """Return a page with a form. `title`, `content`: HTML."""
+    return pages.page(title, content, pages.form_style(appearance.color), appearance)

@@ -4,11 +4,14 @@ from waypost.redirect import metrics, report_pages
 from waypost.redirect.database_calls import DatabaseCalls
 from waypost.redirect.exchange import Exchange
 from waypost.redirect.forms import is_from_other_site, read_form
+from waypost.redirect.pages import Appearance
 
 _PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]
 
 
-async def respond_to_report(database: DatabaseCalls, exchange: Exchange, link_id: bytes) -> None:
+async def respond_to_report(
+    database: DatabaseCalls, exchange: Exchange, link_id: bytes, appearance: Appearance
+) -> None:
     """Raises Unavailable before it sends anything."""
     if is_from_other_site(exchange.headers):  # the visitors of a hostile page would report, each from another address
         await exchange.respond(403, _PLAIN, report_pages.OTHER_SITE)
@@ -17,5 +20,5 @@ async def respond_to_report(database: DatabaseCalls, exchange: Exchange, link_id
     if not report.errors:
         await database.store_report(link_id, report, exchange.scope)
     metrics.REPORT_PAGE[0] += 1
-    page = report_pages.form_page(report) if report.errors else report_pages.THANKS
-    await exchange.respond(422 if report.errors else 200, report_pages.HEADERS, page)
+    page = (report_pages.form_page if report.errors else report_pages.thanks_page)(report, appearance)
+    await exchange.respond(422 if report.errors else 200, report_pages.headers(appearance.color), page)

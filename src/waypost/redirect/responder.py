@@ -18,7 +18,7 @@ from waypost.redirect.decision import (
 )
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.request import RequestReader
-from waypost.redirect.route import ID_SIZE, MISSING, SLUG, Route
+from waypost.redirect.route import DISABLED, ID_SIZE, MISSING, SLUG, Route
 from waypost.redirect.state import RedirectState, WaitingResponses, with_page
 
 _SLASH: Final = 0x2F
@@ -118,7 +118,7 @@ class VisitResponder(WaitingResponses):
     def _respond_without_link(self, route: Route, path: bytes, request: RequestReader) -> bool:
         """Return False for a link with a fallback, and on other hosts: a custom domain may redirect."""
         state = self._state
-        _, _, _, _, _, options = route
+        _, _, expires_at, _, _, options = route
         if options is not None or request.host != state.shared_host:
             return False
         if path and path[-1] == _PLUS:
@@ -128,7 +128,8 @@ class VisitResponder(WaitingResponses):
         if route is MISSING and state.is_person(request.user_agent):
             state.missed.note(request.host, path)
         metrics.NOT_FOUND[0] += 1
-        self._respond_later(state.shared_heads.not_found)
+        heads = state.shared_heads
+        self._respond_later(heads.not_found if expires_at == DISABLED else heads.expired)
         self.active_at = state.monotonic_now
         return True
 

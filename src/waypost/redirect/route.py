@@ -40,6 +40,8 @@ class HostRoute(NamedTuple):
     has_app_links: bool
     ignores_case: bool
     """Whether visitors reach a link by its address in other case."""
+    has_appearance: bool
+    """Whether its pages have a name, a color or texts of their own."""
 
 
 APPLE_PATH = b".well-known/apple-app-site-association"
@@ -56,7 +58,7 @@ MISSING: Final = Route((b"", b"", DISABLED, None, (), None))
 """The slug has no link, or its link is deleted."""
 NO_ALIAS: Final = AliasRoute((b"", b"", b""))
 NO_NEAR: Final = NearRoute((b"", b"", b"", b""))
-NO_HOST: Final = HostRoute(b"", b"", has_aliases=False, has_app_links=False, ignores_case=False)
+NO_HOST: Final = HostRoute(b"", b"", has_aliases=False, has_app_links=False, ignores_case=False, has_appearance=False)
 
 DISABLED_PREFIX: Final = b" "
 """Prefix of a custom domain that is not served now. No request can name such a host."""
@@ -112,10 +114,11 @@ def new_host(
     has_aliases: bool = False,
     has_app_links: bool = False,
     ignores_case: bool = True,
+    has_appearance: bool = False,
 ) -> HostRoute:
     """Raises ValueError like `new_route`."""
     root, not_found = (new_location(url) if url else b"" for url in (root_url, not_found_url))
-    return HostRoute(root, not_found, has_aliases, has_app_links, ignores_case)
+    return HostRoute(root, not_found, has_aliases, has_app_links, ignores_case, has_appearance)
 
 
 def new_location(url: str) -> bytes:

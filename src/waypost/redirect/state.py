@@ -107,7 +107,8 @@ class ResponseHeads:
         self.info_page = page + _lines(report_pages.HEADERS)
         """Up to the length of the page, as `preview`."""
         self.not_found = with_page(not_found, pages.NOT_FOUND)
-        """A whole response."""
+        """A whole response, as `expired`."""
+        self.expired = with_page(not_found, pages.EXPIRED)
 
 
 def with_page(head: bytes, page: bytes) -> bytes:

@@ -34,6 +34,7 @@ from waypost_client.models import (
     DeliveryEventType,
     DeliveryStatus,
     Domain,
+    DomainAppearance,
     DomainOptions,
     ErrorCorrection,
     EventType,
@@ -222,6 +223,18 @@ class Domains:
             lambda payload: AppLinks.from_json(payload["data"]), "GET", path_of("domains", id, "app-links")
         )
 
+    async def get_appearance(self, id: str) -> DomainAppearance:
+        """Get the appearance of a domain's pages.
+
+        What the pages for visitors of the domain have of their own. A None field is as on all domains.
+
+        Args:
+            id: ID of the domain.
+        """
+        return await self._sender.send(
+            lambda payload: DomainAppearance.from_json(payload["data"]), "GET", path_of("domains", id, "appearance")
+        )
+
     async def get_options(self, id: str) -> DomainOptions:
         """Get a domain's options.
 
@@ -310,6 +323,45 @@ class Domains:
             "PATCH",
             path_of("domains", id),
             body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
+        )
+
+    async def update_appearance(
+        self,
+        id: str,
+        *,
+        name: str | Omitted | None = OMITTED,
+        color: str | Omitted | None = OMITTED,
+        not_found_text: str | Omitted | None = OMITTED,
+        expired_text: str | Omitted | None = OMITTED,
+        not_started_text: str | Omitted | None = OMITTED,
+        password_text: str | Omitted | None = OMITTED,
+    ) -> DomainAppearance:
+        """Change the appearance of a domain's pages.
+
+        Fields that are left out stay as they are; None resets one to its default. The next visitor sees it.
+
+        Args:
+            id: ID of the domain.
+            name: Name above each page, which links to the domain's root URL if it has one.
+            color: Color of buttons, links and the edge of the page. Where text of it would be hard to read, it
+                is made darker, or lighter on a dark background.
+            not_found_text: Text for visitors of an address that no link has, or a disabled one.
+            expired_text: Text for visitors of a link that has expired or reached its click limit.
+            not_started_text: Text for visitors of a link before its start.
+            password_text: Text above the form that asks for the password of a link.
+        """
+        return await self._sender.send(
+            lambda payload: DomainAppearance.from_json(payload["data"]),
+            "PATCH",
+            path_of("domains", id, "appearance"),
+            body={
+                "name": name,
+                "color": color,
+                "not_found_text": not_found_text,
+                "expired_text": expired_text,
+                "not_started_text": not_started_text,
+                "password_text": password_text,
+            },
         )
 
     async def update_options(

@@ -677,6 +677,42 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class DomainAppearance:
+    domain_id: str
+    """ID of the domain."""
+    name: str | None
+    """Name above each page, which links to the domain's root URL if it has one."""
+    color: str | None
+    """Color of buttons, links and the edge of the page. Where text of it would be hard to read, it is made darker,
+    or lighter on a dark background."""
+    not_found_text: str | None
+    """Text for visitors of an address that no link has, or a disabled one."""
+    expired_text: str | None
+    """Text for visitors of a link that has expired or reached its click limit."""
+    not_started_text: str | None
+    """Text for visitors of a link before its start."""
+    password_text: str | None
+    """Text above the form that asks for the password of a link."""
+    updated_at: datetime | None
+    """Time of the last change; None if there was none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> DomainAppearance:
+        get = data.get
+        return new(
+            cls,
+            domain_id=get("domain_id"),
+            name=get("name"),
+            color=get("color"),
+            not_found_text=get("not_found_text"),
+            expired_text=get("expired_text"),
+            not_started_text=get("not_started_text"),
+            password_text=get("password_text"),
+            updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
 class DomainOptions:
     domain_id: str
     """ID of the domain."""

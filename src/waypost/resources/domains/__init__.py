@@ -4,6 +4,7 @@ An unverified hostname is never served, and an unverified registration ends afte
 """
 
 from waypost.resources.domains.app_links.store import find_app_links
+from waypost.resources.domains.appearance.store import find_appearance
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
@@ -33,6 +34,7 @@ __all__ = [
     "WebDeps",
     "change_links_counts",
     "find_app_links",
+    "find_appearance",
     "find_by_hostname",
     "find_custom_domains",
     "find_hostnames",

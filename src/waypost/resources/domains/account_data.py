@@ -12,6 +12,7 @@ from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store
 from waypost.resources.domains.app_links import account_data as app_links
+from waypost.resources.domains.appearance import account_data as appearance
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import account_data as options
@@ -23,6 +24,7 @@ def export(context: Context, account: Account, _: datetime) -> Files:
         "domains.ndjson": ndjson_file(_domains(context, account.id)),
         "app_links.ndjson": ndjson_file(app_links.export_account_data(context.db, account.id)),
         "domain_options.ndjson": ndjson_file(options.export_account_data(context.db, account.id)),
+        "domain_appearances.ndjson": ndjson_file(appearance.export_account_data(context.db, account.id)),
     }
 
 

@@ -9,6 +9,7 @@ from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api
+from waypost.resources.domains.appearance import api as appearance_api
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.missed import api as missed_api
 from waypost.resources.domains.model import Domain
@@ -80,5 +81,6 @@ ENDPOINTS = [
     Endpoint("POST", f"{_ONE}/verify", verify, "Verify a domain", "domains:write", Data[DomainJson], 202),
     *app_links_api.ENDPOINTS,
     *options_api.ENDPOINTS,
+    *appearance_api.ENDPOINTS,
     *missed_api.ENDPOINTS,
 ]

@@ -14,6 +14,7 @@ from waypost.accounts import suspension
 from waypost.database import Database, Tx
 from waypost.redirect import HostRoute, new_host
 from waypost.resources.domains.app_links.model import domain_app_links
+from waypost.resources.domains.appearance.model import domain_appearances
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.options.model import IGNORE_CASE, domain_options
 
@@ -144,8 +145,10 @@ class HostSource:
         is_suspended = suspension.is_suspended(domains.c.account_id).label("is_suspended")
         self._query = (
             select(*columns, is_suspended, domain_app_links.c.version, domain_options.c.ignore_case)
+            .add_columns(domain_appearances.c.updated_at.label("appearance"))
             .outerjoin(domain_app_links, domain_app_links.c.domain_id == domains.c.id)
             .outerjoin(domain_options, domain_options.c.domain_id == domains.c.id)
+            .outerjoin(domain_appearances, domain_appearances.c.domain_id == domains.c.id)
             .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
         )
 
@@ -159,4 +162,5 @@ class HostSource:
         flags = {"has_aliases": bool(row.has_aliases), "ignores_case": ignores_case}
         if row.is_suspended:
             return new_host(None, None, **flags)
-        return new_host(row.root_url, row.not_found_url, **flags, has_app_links=row.version is not None)
+        own = {"has_app_links": row.version is not None, "has_appearance": row.appearance is not None}
+        return new_host(row.root_url, row.not_found_url, **flags, **own)

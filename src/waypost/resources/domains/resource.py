@@ -20,6 +20,7 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources import links
     from waypost.resources.domains import api, pages, tls_api
     from waypost.resources.domains.app_links.pages import AppLinksPages
+    from waypost.resources.domains.appearance.pages import AppearancePages
     from waypost.resources.domains.deps import WebDeps
     from waypost.resources.domains.missed.pages import MissedPages
     from waypost.resources.domains.target_addresses import TargetAddresses
@@ -39,6 +40,7 @@ def _endpoints(web: Web) -> "Endpoints":
         [
             *pages.DomainPages(deps, web.auth, web.views).endpoints(),
             *AppLinksPages(deps, web.auth, web.views).endpoints(),
+            *AppearancePages(deps, web.auth, web.views).endpoints(),
             *MissedPages(deps, web.auth, web.views).endpoints(),
         ],
         routes=[tls_api.challenge_route(deps.db), ask],

@@ -21,6 +21,7 @@ from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
 from waypost.resources.domains.app_links import store as app_links_store
+from waypost.resources.domains.appearance import store as appearance_store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.missed import store as missed_store
 from waypost.resources.domains.model import CHECK_JOB, Domain
@@ -162,6 +163,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     await jobs.delete_job(tx, domain.id)
     await app_links_store.delete_of_domain(tx, domain.id)
     await options_store.delete_of_domain(tx, domain.id)
+    await appearance_store.delete_of_domain(tx, domain.id)
     await missed_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:

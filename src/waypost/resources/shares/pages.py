@@ -285,7 +285,7 @@ def _few(share: Share) -> str:
 def _ask_password(error: str = "") -> Response:
     """Return the form of protected links. A wrong password has the same status."""
     response = Response(password_pages.page(error))
-    response.raw_headers = [*password_pages.HEADERS, (b"content-length", b"%d" % len(response.body))]
+    response.raw_headers = [*password_pages.headers(), (b"content-length", b"%d" % len(response.body))]
     return response
 
 

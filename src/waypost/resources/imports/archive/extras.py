@@ -1,4 +1,4 @@
-"""Imports tags, app links and options of domains, what is left of deleted links, and styles of QR codes.
+"""Imports tags, app links, options and appearances of domains, what is left of deleted links, and styles of QR codes.
 
 Each in the transaction of a page.
 """
@@ -13,11 +13,14 @@ from waypost.kit.ids import new_id, parse_id
 from waypost.resources import links
 from waypost.resources.domains.app_links import account_data as app_links_of_account
 from waypost.resources.domains.app_links.documents import to_texts
+from waypost.resources.domains.appearance import account_data as appearance_of_account
+from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.options import account_data as options_of_account
 from waypost.resources.imports import store
 from waypost.resources.imports.archive.rows import (
     AppLinksRow,
     DeletedLinkRow,
+    DomainAppearanceRow,
     DomainOptionsRow,
     Rows,
     TagRow,
@@ -64,6 +67,18 @@ async def add_domain_options(account: TargetAccount, rows: Rows, done: PageRepor
             done.warn("Options are left out: their domain is not here", row.hostname)
         elif hostname := await options_of_account.add(
             tx, account.account_id, host.domain_id, options, account.deps.clock
+        ):
+            await account.deps.routes.changed(tx, [hostname])
+
+
+async def add_domain_appearances(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
+    """Where it was never changed here."""
+    for row in parse_rows(DomainAppearanceRow, rows, "appearance of a domain", done.warn):
+        host, appearance = account.get(row.hostname, done), row.apply_to(DomainAppearance())
+        if host.domain_id is None:
+            done.warn("An appearance is left out: its domain is not here", row.hostname)
+        elif hostname := await appearance_of_account.add(
+            tx, account.account_id, host.domain_id, appearance, account.deps.clock()
         ):
             await account.deps.routes.changed(tx, [hostname])
 

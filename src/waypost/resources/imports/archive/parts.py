@@ -39,6 +39,7 @@ class ArchiveParts:
             "tags.ndjson": (_adding(extras.add_tags), _ROWS_AT_ONCE),
             "app_links.ndjson": (_adding(extras.add_app_links), _DOMAINS_AT_ONCE),
             "domain_options.ndjson": (_adding(extras.add_domain_options), _ROWS_AT_ONCE),
+            "domain_appearances.ndjson": (_adding(extras.add_domain_appearances), _ROWS_AT_ONCE),
             "deleted_links.ndjson": (_adding(extras.add_deleted_links), _ROWS_AT_ONCE),
             "qr_styles.ndjson": (_adding(extras.add_styles), _ROWS_AT_ONCE),
             _CLICKS: (clicks.plan, _CLICKS_AT_ONCE),

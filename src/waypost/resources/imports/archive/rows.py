@@ -14,6 +14,7 @@ from waypost.kit.fields import Text, Timestamp, UrlText, Uuid, max_characters, m
 from waypost.kit.utm import ShortText
 from waypost.resources.clicks.filters import DEVICES
 from waypost.resources.clicks.model import KINDS, Click
+from waypost.resources.domains.appearance.schemas import DomainAppearanceChange
 from waypost.resources.domains.options.schemas import DomainOptionsChange
 from waypost.resources.imports.json_fields import MAX_NUMBER
 from waypost.resources.links.schemas import MAX_PIXELS, LinkFields, NullIfBlank, TagName
@@ -77,6 +78,10 @@ class AppLinksRow(BaseModel):
 
 
 class DomainOptionsRow(DomainOptionsChange):
+    hostname: ShortText
+
+
+class DomainAppearanceRow(DomainAppearanceChange):
     hostname: ShortText
 
 

@@ -1,4 +1,4 @@
-"""The page at a link's address with a plus: its title, where it leads, and since when it exists."""
+"""Finds what the page at a link's address with a plus shows."""
 
 from html import escape
 from uuid import UUID
@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, select
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.redirect import report_pages
+from waypost.redirect.pages import Appearance
 from waypost.resources.links import routing
 from waypost.resources.links.model import HOSTNAME, NOT_DELETED, links
 
@@ -16,29 +17,10 @@ _FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _FIELDS))
     links.c.id == bindparam("link_id"), NOT_DELETED, links.c.is_enabled
 )
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>{address}</title>
-<style>{style}</style>
-<main>
-<h1 lang="" dir="auto">{title}</h1>
-<dl>
-<dt>Short link</dt><dd>{address}</dd>
-<dt>Destination</dt><dd>{destination}</dd>
-<dt>Created</dt><dd><time datetime="{day:%Y-%m-%d}">{day.day} {day:%B %Y}</time></dd>
-</dl>
-<details>
-<summary>Report this link</summary>
-{form}</details>
-</main>
-</html>
-"""
 
-
-async def find_info_page(db: Database, shared_domain: str, clock: Clock, link_id: bytes) -> bytes | None:
+async def find_info_page(
+    db: Database, shared_domain: str, clock: Clock, link_id: bytes, appearance: Appearance
+) -> bytes | None:
     """Render the page of a link; None if it was deleted or disabled. Raises Unavailable.
 
     `link_id`: 32 hex digits.
@@ -56,12 +38,5 @@ async def find_info_page(db: Database, shared_domain: str, clock: Clock, link_id
         destination = "The link has not started yet"
     else:
         destination = f'<a href="{url}" rel="nofollow" dir="ltr">{url}</a>'
-    page = _PAGE.format(
-        style=report_pages.STYLE,
-        form=report_pages.form(),
-        title=escape(row.title),
-        address=escape(f"{row.hostname or shared_domain}/{row.slug}"),
-        destination=destination,
-        day=row.created_at,
-    )
-    return page.encode()
+    address = f"{row.hostname or shared_domain}/{row.slug}"
+    return report_pages.info_page(row.title, address, destination, row.created_at, appearance)

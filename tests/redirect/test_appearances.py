@@ -1,0 +1,76 @@
+"""Pages of custom domains with a name, a color and texts of their own."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from uuid import UUID
+
+import pytest
+from wire import HOST, LINK, Previews, Routes, Wire, route
+
+from waypost.redirect import Appearance, ChangeFeed, HostTable, RouteOptions, new_host
+from waypost.redirect.pages import EXPIRED, NOT_FOUND
+from waypost.redirect.route import new_route
+
+BRAND, BARE = b"go.brand.test", b"plain.test"
+OWN = Appearance("Acme & <Söhne>", "#ffe600", "No such <page>.", "Sale is over.\nSorry.", "Come on Monday.", "Ask Ann.")
+
+
+@pytest.fixture
+def hosts(feed: ChangeFeed) -> HostTable:
+    known = {BRAND: new_host("https://brand.test/", None, has_appearance=True), BARE: new_host(None, None)}
+    return HostTable(Routes(known), feed, capacity=16)
+
+
+@pytest.fixture
+def previews() -> Previews:
+    return Previews(appearances={BRAND: OWN})
+
+
+@pytest.fixture
+def source(source: Routes) -> Routes:
+    def with_options(**options: object) -> object:
+        return new_route(BRAND, "https://example.com/", UUID(LINK.decode()), options=RouteOptions(**options))
+
+    source.routes |= {b"over": route(host=BRAND, expires_at=1.0), b"here": route(expires_at=1.0)}
+    source.routes |= {b"soon": with_options(starts_at=1e12), b"locked": with_options(password_version=1)}
+    return source
+
+
+async def shown(wire: Wire, path: bytes, host: bytes = BRAND) -> str:
+    answer = await wire.say(b"GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, host))
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    style = re.search(r"<style>(.*)</style>", body, re.DOTALL)
+    assert style, head
+    assert f"sha256-{b64encode(sha256(style[1].encode()).digest()).decode()}" in head, "else browsers refuse the style"
+    return body
+
+
+async def test_shows_name_color_and_texts(fast: Wire, plain: Wire, previews: Previews) -> None:
+    for wire in (fast, plain):
+        for path, text in (
+            (b"nothing", "No such &lt;page&gt;."),
+            (b"over", "Sale is over.\nSorry."),
+            (b"soon", "Come on Monday."),
+            (b"locked", "Ask Ann."),
+        ):
+            page = await shown(wire, path)
+            assert text in page
+            assert '<header><a href="/"><bdi lang="">Acme &amp; &lt;Söhne&gt;</bdi></a></header>' in page
+            assert "--accent:#ffe600" in page, "it is readable on a dark background"
+            assert page.count("--accent:") == 2 > page.count("--accent:#ffe600"), "and not on a light one"
+            assert "--brand:#ffe600;--on:#000000" in page
+    assert previews.appearances_asked == [BRAND], "once"
+
+
+async def test_other_domains_have_the_plain_pages(fast: Wire, previews: Previews) -> None:
+    assert await shown(fast, b"nothing", HOST) == await shown(fast, b"nothing", BARE) == NOT_FOUND.decode()
+    assert await shown(fast, b"here", HOST) == EXPIRED.decode()
+    assert previews.appearances_asked == []
+
+
+async def test_pages_are_plain_while_the_database_is_away(fast: Wire, previews: Previews) -> None:
+    previews.is_gone = True
+    assert await shown(fast, b"nothing") == NOT_FOUND.decode()
+    previews.is_gone = False
+    assert "Acme" in await shown(fast, b"nothing")
