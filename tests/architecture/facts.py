@@ -46,6 +46,7 @@ ENDPOINTS = {
     "shares_delete": Endpoint("DELETE", "/v1/shares/{id}", LINKS_WRITE, 204),
     "qrcodes_get": Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
     "qrcodes_set_style": Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
+    "qrcodes_archive": Endpoint("POST", "/v1/qrcodes/archive", LINKS_READ, 200),
     "tags_list": Endpoint("GET", "/v1/tags", LINKS_READ, 200),
     "tags_create": Endpoint("POST", "/v1/tags", LINKS_WRITE, 201),
     "tags_get": Endpoint("GET", "/v1/tags/{id}", LINKS_READ, 200),
@@ -91,6 +92,9 @@ ENDPOINTS = {
     "domains_update_options": Endpoint("PATCH", "/v1/domains/{id}/options", DOMAINS_WRITE, 200),
 }
 """Those the application has, for any key, by the name of their operation: clients name methods after it."""
+
+FILES = {"qrcodes_archive"}
+"""Operations that make a file, and change nothing."""
 
 SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
 """By its URL's signature, without a key."""

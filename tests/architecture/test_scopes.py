@@ -35,6 +35,8 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         ("POST", "/v1/tags"): lambda: {"name": str(uuid4())},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
     }
+    if endpoint.path.startswith("/v1/qrcodes/"):
+        return {"json": {"hostname": "waypost.test"}}
     if endpoint.path == "/v1/links/bulk":
         return {"json": {"links": [{}], "ids": [str(uuid4())], "set": {}}}
     if make := bodies.get((endpoint.method, endpoint.path)):

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import multiprocessing
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_many_links(client: Waypost, website: Website) -> None:
     with pytest.raises(ValidationError, match=r"set\.status"):
         client.links.bulk_update(ids=ids, set={"status": "broken"})  # type: ignore[typeddict-item]
     assert [row.status for row in client.links.bulk_delete(ids).data] == ["deleted"]
+
+
+def test_many_qr_codes(client: Waypost, website: Website) -> None:
+    link = client.links.create(destination_url=website.url, slug="in-a-file", tags=["files"])
+    archive = zipfile.ZipFile(io.BytesIO(client.qrcodes.archive(tag="files", format="svg")))
+    assert archive.namelist() == ["in-a-file.svg", "codes.csv"]
+    with pytest.raises(ValidationError, match=r"ids\.1"):
+        client.qrcodes.archive(ids=[link.id, "1"])
 
 
 def test_domains_aliases_and_routing(client: Waypost, website: Website) -> None:

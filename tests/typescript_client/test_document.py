@@ -126,7 +126,7 @@ def test_sends_what_the_document_describes_and_returns_all_of_it(document: Docum
             is_whole = answer and "meta" in answer
             expected = answer and ({name: answer[name] for name in ("data", "meta")} if is_whole else answer["data"])
             got = {name: done["result"][name] for name in ("data", "meta")} if is_whole else done["result"]
-            assert got == expected, call["method"]
+            assert got == ({} if operation.is_file else expected), call["method"]
 
 
 def _check_request(document: Document, operation: Operation, sent: dict[str, Any]) -> None:
@@ -173,7 +173,7 @@ def _signatures(document: Document) -> list[str]:
             kinds.append(_body_type(document, each))
         if any(parameter["in"] == "query" for parameter in each.parameters):
             kinds.append(f"types.{query_name(each)}")
-        kinds.append("types.CreateOptions" if each.method == "POST" else "types.CallOptions")
+        kinds.append("types.CreateOptions" if each.takes_idempotency_key else "types.CallOptions")
         lines += [
             f"isTrue<Same<Required<Parameters<typeof waypost.{method(each)}>>, [{', '.join(kinds)}]>>();",
             f"isTrue<Same<ReturnType<typeof waypost.{method(each)}>, {_result_type(document, each)}>>();",
@@ -190,6 +190,8 @@ def _body_type(document: Document, operation: Operation) -> str:
 
 
 def _result_type(document: Document, operation: Operation) -> str:
+    if operation.is_file:
+        return "Promise<Uint8Array<ArrayBuffer>>"
     if operation.answer is None:
         return "Promise<void>"
     properties = document.schemas[operation.answer]["properties"]

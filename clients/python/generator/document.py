@@ -61,6 +61,7 @@ class Document:
             _FORM in content,
             referred(answer),
             bool(operation["security"]),
+            bool(answers[0].get("content", {})) and not answer,
         )
 
 
@@ -81,6 +82,12 @@ class Operation:
     answer: str | None
     """Name of the schema of the response."""
     needs_key: bool
+    is_file: bool
+    """Whether the response is a file."""
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        return self.method == "POST" and not self.is_file
 
 
 def referred(schema: Schema) -> str | None:

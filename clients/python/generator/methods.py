@@ -68,7 +68,10 @@ def _method(document: Document, operation: Operation, *, is_async: bool) -> Iter
     define, wait = ("async def", "await ") if is_async and not is_list else ("def", "")
     yield f"{define} {operation.name}({', '.join(signature)}) -> {kind}:"
     yield indent(_docstring(operation, [*first, *named]), "    ")
-    call = [read, _path(operation)] if is_list else [read, f'"{operation.method}"', _path(operation)]
+    if operation.is_file:
+        call = [f'"{operation.method}"', _path(operation)]
+    else:
+        call = [read, _path(operation)] if is_list else [read, f'"{operation.method}"', _path(operation)]
     if query := _query(operation):
         items = ", ".join(f'"{name}": {python_name(name)}' for name in query)
         call.append(f"{'query=' * (not is_list)}{{{items}}}")
@@ -78,14 +81,17 @@ def _method(document: Document, operation: Operation, *, is_async: bool) -> Iter
         fields = [*document.schemas[operation.body]["properties"], *(["og_image_file"] if operation.is_form else [])]
         items = ", ".join(f'"{name}": {python_name(name)}' for name in fields)
         call.append(f"body={{{items}}}")
-    if operation.method == "POST":
+    if operation.takes_idempotency_key:
         call.append("idempotency_key=idempotency_key")
     returned = "return " if kind != "None" else ""
-    yield f"    {returned}{wait}self._sender.{'pages' if is_list else 'send'}({', '.join(call)})"
+    method = "pages" if is_list else "fetch_file" if operation.is_file else "send"
+    yield f"    {returned}{wait}self._sender.{method}({', '.join(call)})"
 
 
 def _result(document: Document, operation: Operation, *, is_async: bool) -> tuple[str, str, bool]:
     """Return the type, what reads the JSON, and whether it is a list of several pages."""
+    if operation.is_file:
+        return "bytes", "", False
     if operation.answer is None:
         return "None", "lambda _: None", False
     properties = document.schemas[operation.answer]["properties"]
@@ -124,7 +130,7 @@ def _arguments(document: Document, operation: Operation) -> tuple[list[Argument]
             named += [*required, *optional]
         else:
             first += required
-    if operation.method == "POST":
+    if operation.takes_idempotency_key:
         named.append(Argument("idempotency_key", "str | None", _KEY, "None"))
     return first, named
 

@@ -244,6 +244,11 @@ export class Pixels extends Resource {
 }
 
 export class Qrcodes extends Resource {
+  /** Get the images of many QR codes as a ZIP file. */
+  archive(archive: types.QrCodeArchive, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
+    return this.sender.fetchFile("POST", "qrcodes/archive", archive, options);
+  }
+
   /** Get a link's QR code: its style, and signed URLs of its image. */
   get(id: string, options?: CallOptions): Promise<types.QrCode> {
     return this.sender.send(readData, "GET", path`links/${id}/qrcode`, {}, options);

@@ -100,6 +100,17 @@ export class Sender {
     return new Pages((query) => this.send<Page<T>>(readMany, "GET", path, { query }, options), query);
   }
 
+  /** Return the file that an endpoint makes. */
+  async fetchFile(
+    method: string,
+    path: string,
+    body: object,
+    options?: CallOptions,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const request = await this.#build(method, path, { body }, options);
+    return readFile(await this.#respond({ ...request, isFile: true }, options));
+  }
+
   /** Return the file at a signed URL, which gets no API key: it may be on another host. */
   async download(url: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     if (!/^https?:/i.test(url) || !URL.canParse(url)) {

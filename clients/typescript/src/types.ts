@@ -611,6 +611,8 @@ export interface Hour {
   /** Number of clicks by people, including QR code scans */
   clicks: number;
 }
+/** Format of an image */
+export type ImageFormat = "png" | "svg" | "pdf";
 export interface Limits {
   /** Requests per minute and key */
   requests_per_minute: number;
@@ -1147,6 +1149,18 @@ export interface QrCode {
   created_at: string;
   /** Time of the last change */
   updated_at: string;
+}
+export interface QrCodeArchive {
+  /** IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname` */
+  ids?: string[] | null;
+  /** All links that have the tag */
+  tag?: string | null;
+  /** All links on the domain */
+  hostname?: string | null;
+  /** Format of the images */
+  format?: ImageFormat | null;
+  /** Names of the files without their ending: text with `{slug}`, `{title}`, `{hostname}` and `{id}` */
+  name?: string | null;
 }
 export interface QrCodeStyle {
   /** Color of the code, such as #000 or #000000 */

@@ -67,6 +67,8 @@ class Endpoint:
     read: Reader = read_fields
     parameters: Sequence[Mapping[str, Any]] = ()
     """Of the query, and those of the path that are not ids."""
+    file: str = ""
+    """Media type of the answer, if it is a file. It is sent while it is made, and never stored: nothing is changed."""
     csv: str = ""
     """An example of the answer to a request that accepts CSV, if there is one."""
     checks_destination: bool = False
@@ -85,6 +87,10 @@ class Endpoint:
     def needs_body(self) -> bool:
         """Otherwise no body is a body without fields, which in a `PUT` would remove everything."""
         return self.method == "PUT" or (self.body is not None and len(self.body.REQUIRED) > 0)
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        return self.method == "POST" and self.needs_key and not self.file
 
     @property
     def methods(self) -> Sequence[str]:
@@ -172,7 +178,7 @@ class EndpointTable(BaseRoute):
             self._guard.refuse_plain_http(request)
             return await endpoint.respond(row.deps, request)
         caller = await self._guard.check(request, endpoint.scope)
-        if endpoint.method == "POST" and HEADER in request.headers:
+        if endpoint.takes_idempotency_key and HEADER in request.headers:
             return await self._guard.idempotency_keys.respond_once(request, caller, partial(_call, row, request))
         return await _call(row, request, caller)
 

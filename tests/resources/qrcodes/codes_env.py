@@ -15,7 +15,7 @@ from resources.links.env import Env as Links
 from resources.links.env import open_env as open_links
 
 from waypost.database import Database
-from waypost.resources.qrcodes import api, image_cache
+from waypost.resources.qrcodes import api, file_api, image_cache
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.resources.qrcodes.image_urls import Urls
@@ -79,6 +79,8 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         deps = Deps(**vars(new_context(db, links.clock, shared_domain=SHARED)), urls=Urls(BASE_URL, [KEY]))
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
-        async with new_client(db, directory, (deps, api.ENDPOINTS), clock=links.clock) as client:
+        async with new_client(
+            db, directory, (deps, [*api.ENDPOINTS, *file_api.ENDPOINTS]), clock=links.clock
+        ) as client:
             yield Env(links, deps, client, drawn_images)
         deps.image_cache.close()

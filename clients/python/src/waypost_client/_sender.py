@@ -189,6 +189,9 @@ class Sender:
         response = self._respond(call)
         return read(None) if call.is_deleted(response) else read_response(response, read)
 
+    def fetch_file(self, method: str, path: str, *, body: Json) -> bytes:
+        return read_file(self._respond(_Call(_build(self._options, method, path, None, body, None), self._options)))
+
     def download(self, url: str) -> bytes:
         return read_file(self._respond(_Call(_download(url), self._options)))
 
@@ -255,6 +258,10 @@ class AsyncSender:
         call = _Call(_build(self._options, method, path, query, body, idempotency_key), self._options)
         response = await self._respond(call)
         return read(None) if call.is_deleted(response) else read_response(response, read)
+
+    async def fetch_file(self, method: str, path: str, *, body: Json) -> bytes:
+        request = _build(self._options, method, path, None, body, None)
+        return read_file(await self._respond(_Call(request, self._options)))
 
     async def download(self, url: str) -> bytes:
         return read_file(await self._respond(_Call(_download(url), self._options)))

@@ -14,6 +14,7 @@ from waypost_client.inputs import (
     BulkUpdateSet,
     ClickKindFilter,
     FiltersInput,
+    ImageFormat,
     LinkCreate,
     LinkOptionsUpdate,
     RuleInput,
@@ -1064,6 +1065,35 @@ class Pixels:
 class Qrcodes:
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
+
+    async def archive(
+        self,
+        *,
+        ids: Sequence[str] | Omitted | None = OMITTED,
+        tag: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        format: ImageFormat | Omitted | None = OMITTED,
+        name: str | Omitted | None = OMITTED,
+    ) -> bytes:
+        """Get the images of many QR codes as a ZIP file.
+
+        Up to 1,000 images, and `codes.csv` with file, link and title of each: of the links with these IDs,
+        of all that have a tag, or of all on a domain. Links that are deleted meanwhile are left out. An
+        account gets one archive or sheet at a time; meanwhile, a second request gets a 409.
+
+        Args:
+            ids: IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname`.
+            tag: All links that have the tag.
+            hostname: All links on the domain.
+            format: Format of the images.
+            name: Names of the files without their ending: text with `{slug}`, `{title}`, `{hostname}` and
+                `{id}`.
+        """
+        return await self._sender.fetch_file(
+            "POST",
+            "/qrcodes/archive",
+            body={"ids": ids, "tag": tag, "hostname": hostname, "format": format, "name": name},
+        )
 
     async def get(self, id: str) -> QrCode:
         """Get a link's QR code.

@@ -18,6 +18,9 @@ from waypost_client.models import (
 ClickKindFilter: TypeAlias = Literal["human", "crawler", "preview", "prefetch", "all"]
 """A kind of visit, or all of them."""
 
+ImageFormat: TypeAlias = Literal["png", "svg", "pdf"]
+"""Format of an image."""
+
 StatsComparison: TypeAlias = Literal["previous_period", "previous_year"]
 """The earlier time range: just before, or a year earlier."""
 

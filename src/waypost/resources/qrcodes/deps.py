@@ -14,6 +14,8 @@ from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
 class Deps(Context):
     urls: Urls
     image_cache: ImageCache = field(default_factory=ImageCache)
+    sending: set[UUID] = field(default_factory=set)
+    """Accounts that get a file with many codes. Each gets one at a time."""
 
     def encoded_url(self, target: CodeTarget) -> str:
         """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""

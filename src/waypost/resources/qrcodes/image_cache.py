@@ -4,13 +4,15 @@ Queue and cache are fair between accounts. A visitor without a key counts as the
 """
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
+from typing import TypeVar
 from uuid import UUID
 
-from waypost.kit.fair_queue import FairQueue
+from waypost.kit.fair_queue import Busy, FairQueue
 from waypost.kit.shared_cache import SharedCache
 from waypost.resources.qrcodes.style import ImageFormat, parse_style
 
@@ -21,7 +23,11 @@ _MAX_BYTES = 32 << 20
 _ENTRY_BYTES = 1_000
 """Of memory beside the image."""
 _WAITING, _WAITING_EACH = 512, 128
+_PAUSE = 1.0
+"""Seconds until the next attempt to draw one of many codes."""
 _BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,22 +68,33 @@ class ImageCache:
         task = self._in_progress.get(image) or self._start(image, account)
         return await asyncio.shield(task)  # other callers may wait for it, too
 
+    async def draw_of_many(self, account: UUID, draw: Callable[[], T]) -> T:
+        """Draw one of many codes, in the account's turn. It is not cached.
+
+        Their file has begun to be sent and cannot be refused any more, so this waits as long as others are served.
+        """
+        while True:
+            try:
+                return await self._draw_in_turn(account, draw)
+            except Busy:
+                await asyncio.sleep(_PAUSE)
+
     def close(self) -> None:
         """Cancel the waiting callers."""
         self._is_closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _start(self, image: CodeImage, account: UUID) -> asyncio.Task[bytes]:
-        task = asyncio.create_task(self._draw_in_thread(image, account))
+        task = asyncio.create_task(self._draw_in_turn(account, partial(draw_image, image)))
         self._in_progress[image] = task
         task.add_done_callback(partial(self._store, image, account))
         return task
 
-    async def _draw_in_thread(self, image: CodeImage, account: UUID) -> bytes:
+    async def _draw_in_turn(self, account: UUID, draw: Callable[[], T]) -> T:
         async with self._queue.slot(account):
             if self._is_closed:
                 raise asyncio.CancelledError
-            return await asyncio.get_running_loop().run_in_executor(self._thread, draw_image, image)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, draw)
 
     def _store(self, image: CodeImage, account: UUID, task: asyncio.Future[bytes]) -> None:
         del self._in_progress[image]

@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text, text
 
 from waypost.database import Id, Instant, metadata
+from waypost.resources.links import Link
 from waypost.resources.qrcodes.style import CodeStyle
 
 qr_styles = Table(
@@ -61,6 +62,18 @@ class QrCode:
     @property
     def id(self) -> UUID:
         return code_id(self.link_id)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedCode:
+    """One of the codes of a file."""
+
+    link: Link
+    style: CodeStyle
+
+    @property
+    def target(self) -> CodeTarget:
+        return CodeTarget(self.link.hostname, self.link.slug)
 
 
 def code_id(link_id: UUID) -> UUID:

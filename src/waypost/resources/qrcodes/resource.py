@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.resources.qrcodes import api, pages
+    from waypost.resources.qrcodes import api, file_api, pages
     from waypost.resources.qrcodes.deps import Deps
     from waypost.resources.qrcodes.image_urls import Urls
     from waypost.secret_key import derived_keys
@@ -20,7 +20,7 @@ def _endpoints(web: Web) -> "Endpoints":
     deps = Deps(**vars(context), urls=Urls(context.base_url, derived_keys(web.settings, "qrcodes")))
     web.stack.callback(deps.image_cache.close)
     design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
-    return Endpoints([(deps, api.ENDPOINTS)], design_pages)
+    return Endpoints([(deps, [*api.ENDPOINTS, *file_api.ENDPOINTS])], design_pages)
 
 
 RESOURCE = Resource(

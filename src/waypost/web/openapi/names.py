@@ -25,6 +25,7 @@ _OTHER = {
     "LinkSet": "BulkUpdateSet",
     "ListedApiKeyList": "ApiKeyList",
     "NewLinks": "BulkCreate",
+    "NewArchive": "QrCodeArchive",
     "NewStyle": "QrCodeStyle",
     "Operator": "ConditionOperator",
     "Platform": "PixelPlatform",

@@ -58,12 +58,8 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
             schema = schemas.value(parameter["schema"]) | default
             named = referred(schema)
             yield {**parameter, "schema": schema, "example": schemas.example(named) if named else parameter["example"]}
-    if _takes_idempotency_key(endpoint):
+    if endpoint.takes_idempotency_key:
         yield idempotency.PARAMETER
-
-
-def _takes_idempotency_key(endpoint: Endpoint) -> bool:
-    return endpoint.method == "POST" and endpoint.needs_key
 
 
 def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> Schema:
@@ -78,7 +74,7 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
     success: Schema = {"description": HTTPStatus(endpoint.status).phrase}
     name = schemas.answer(endpoint.answer) if endpoint.answer else ""
     if endpoint.needs_key:
-        replayed = ["Idempotent-Replayed"] if _takes_idempotency_key(endpoint) else []
+        replayed = ["Idempotent-Replayed"] if endpoint.takes_idempotency_key else []
         unreachable = [DESTINATION_CHECK] if endpoint.checks_destination else []
         paged = ["Link"] if name.endswith("Page") else []
         success["headers"] = responses.headers(endpoint.status, *replayed, *unreachable, *paged)
@@ -87,6 +83,8 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
         success["content"] = {"application/json": {"schema": reference(name), "example": example}}
         if endpoint.csv:
             success["content"]["text/csv"] = {"schema": {"type": "string"}, "example": endpoint.csv}
+    if endpoint.file:
+        success["content"] = {endpoint.file: {"schema": {"type": "string", "format": "binary"}}}
     others = {str(status): answer for status, answer in endpoint.others.items()}
     return dict(sorted(({str(endpoint.status): success} | others | _errors(endpoint, operation)).items()))
 
@@ -106,7 +104,7 @@ def _errors(endpoint: Endpoint, operation: Schema) -> Schema:
     statuses: list[int | str] = ["default", *endpoint.errors]
     if endpoint.needs_key:
         statuses += [401, 402, 429, *([403] if endpoint.scope else []), *([404] if endpoint.names else [])]
-    if _takes_idempotency_key(endpoint):
+    if endpoint.takes_idempotency_key or endpoint.file:
         statuses.append(409)
     if endpoint.body:
         statuses.append(413)

@@ -15,7 +15,7 @@ _COMPRESSION_LEVEL = 3
 
 async def write_zip(files: Files, manifest: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
     """Yield the ZIP file. Its manifest is `manifest` with rows, bytes and checksum of each file."""
-    buffer = _Buffer()
+    buffer = Buffer()
     listed: dict[str, dict[str, Any]] = {}
     options = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": _COMPRESSION_LEVEL}
     with zipfile.ZipFile(buffer, "w", **options) as zip_file:  # type: ignore[call-overload]  # write() will do
@@ -37,7 +37,7 @@ def _write(file: BinaryIO, digest: "hashlib._Hash", content: bytes) -> None:
     file.write(content)
 
 
-class _Buffer:
+class Buffer:
     """A file that cannot seek, so the ZIP file states sizes after each of its files."""
 
     def __init__(self) -> None:

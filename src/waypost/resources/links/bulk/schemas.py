@@ -32,9 +32,9 @@ def _not_empty(value: Any) -> Any:
     return value
 
 
-_ROWS = Documented({"minItems": 1}, BeforeValidator(_not_empty))
-_IDS = Documented({"items": {"type": "string", "format": "uuid"}})
-Ids = Annotated[list[Text], _IDS, max_entries(MAX_ROWS), _ROWS]
+NOT_EMPTY = Documented({"minItems": 1}, BeforeValidator(_not_empty))
+ID_FORMAT = Documented({"items": {"type": "string", "format": "uuid"}})
+Ids = Annotated[list[Text], ID_FORMAT, max_entries(MAX_ROWS), NOT_EMPTY]
 
 
 class LinkSet(Body):
@@ -79,7 +79,7 @@ class NewLinks(Body):
     NESTED: ClassVar = {"links": NewLink}
     EXAMPLE: ClassVar = {"links": [NewLink.EXAMPLE, {"destination_url": "https://example.com/contact"}]}
 
-    links: Annotated[list[Any], max_entries(MAX_ROWS), _ROWS] | None = field(
+    links: Annotated[list[Any], max_entries(MAX_ROWS), NOT_EMPTY] | None = field(
         "1 to 100 links to create, each with the fields of a link"
     )
 
