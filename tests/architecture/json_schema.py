@@ -11,6 +11,7 @@ TYPES = {
     "null": type(None),
     "boolean": bool,
     "integer": int,
+    "number": float,
     "string": str,
     "array": list,
     "object": dict,

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from waypost.database import Database, write_lock
 from waypost.database.migrations import SchemaLocked, migrate
 from waypost.database.schema import newest
+from waypost.resources.qrcodes.style import LATER_FIELDS
 
 
 @contextmanager
@@ -42,6 +43,8 @@ async def test_continues_where_it_gave_up(db: Database) -> None:
     """Creating an index waits for transactions that change its table."""
     async with db.write() as tx:
         await tx.execute(text("UPDATE alembic_version SET version_num = '0072'"))
+        await tx.execute(text("DROP TABLE logos, domain_appearances"))
+        await tx.execute(text("ALTER TABLE qr_styles " + ", ".join(f"DROP COLUMN {name}" for name in LATER_FIELDS)))
     with psycopg.connect(db.url) as other:
         other.execute("LOCK TABLE links IN ROW EXCLUSIVE MODE")
         with pytest.raises(SchemaLocked, match="Run waypost migrate again"):

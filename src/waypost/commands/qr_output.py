@@ -19,8 +19,10 @@ from waypost.private_files import replace
 from waypost.resources.qrcodes.drawing import TooLong, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import colored, plain
+from waypost.resources.qrcodes.layout import lay_out
 from waypost.resources.qrcodes.schemas import NewStyle
-from waypost.resources.qrcodes.style import CodeStyle, warnings
+from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.qrcodes.warnings import warnings
 
 _DRAWERS = {".png": png, ".svg": svg, ".pdf": pdf}
 _TERMINAL_OPTIONS = {"level", "margin"}
@@ -37,7 +39,7 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
     try:
         if output:
             replace(output, _drawer(output)(text, style))  # as most drawing tools do
-            for warning in warnings(style, text):
+            for warning in warnings(style, lay_out(text, style), has_logo=False):
                 say(warning)
         else:
             _refuse_file_options(fields)
@@ -85,7 +87,7 @@ def _option(name: str) -> str:
 
 
 def _print(text: str, style: CodeStyle) -> None:
-    matrix = make_matrix(text, style.level)
+    matrix = make_matrix(text, lay_out(text, style))
     is_terminal = sys.stdout.isatty()
     if is_terminal:
         _require_width(matrix.size + 2 * style.margin)

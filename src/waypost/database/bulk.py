@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, SmallInteger, Table, Text
 
 from waypost.database.tables import Id, Instant, Json
 from waypost.database.transaction import Tx
@@ -26,6 +26,7 @@ statement and waits for it after each, so few large statements let another threa
 _ARRAYS: dict[type, str] = {
     BigInteger: "bigint",
     Boolean: "boolean",
+    Double: "double precision",
     Id: "uuid",
     Instant: "timestamptz",
     Integer: "integer",

@@ -28,6 +28,10 @@ DEFAULT = {
     "size": 512,
     "margin": 4,
     "width_mm": 40,
+    "logo": False,
+    "logo_size": 0.22,
+    "frame": "none",
+    "frame_text": "SCAN ME",
 }
 KEY = b"a key to sign with"
 
@@ -71,9 +75,9 @@ class Env:
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     drawn_images: list[CodeImage] = []
 
-    def draw(image: CodeImage) -> bytes:
+    def draw(image: CodeImage, logo: bytes | None) -> bytes:
         drawn_images.append(image)
-        return draw_image(image)
+        return draw_image(image, logo)
 
     async with contextlib.AsyncExitStack() as stack, open_links(db, directory) as links:
         deps = Deps(**vars(new_context(db, links.clock, shared_domain=SHARED)), urls=Urls(BASE_URL, [KEY]))

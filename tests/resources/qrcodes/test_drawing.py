@@ -11,6 +11,8 @@ from PIL import Image, ImageChops, ImageStat
 
 from bench.qr_readers import printed, rasterised
 from waypost.resources.qrcodes.drawing import TooLong, make_matrix, pdf, png, svg
+from waypost.resources.qrcodes.drawing.matrix import Matrix
+from waypost.resources.qrcodes.layout import lay_out
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
@@ -34,10 +36,12 @@ def images(code_style: CodeStyle) -> dict[str, Image.Image]:
     return {name: opened(file).convert("L") for name, file in files.items()}
 
 
+def matrix_of(level: ErrorCorrection) -> Matrix:
+    return make_matrix(TEXT, lay_out(TEXT, CodeStyle(level=level)))
+
+
 def even(style: ModuleStyle, level: ErrorCorrection = "M", margin: int = 4) -> CodeStyle:
-    return CodeStyle(
-        style=style, level=level, margin=margin, size=MODULE * (make_matrix(TEXT, level).size + 2 * margin)
-    )
+    return CodeStyle(style=style, level=level, margin=margin, size=MODULE * (matrix_of(level).size + 2 * margin))
 
 
 def test_a_png_has_its_size_and_colors() -> None:
@@ -50,7 +54,7 @@ def test_a_png_has_its_size_and_colors() -> None:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("level", "margin"), [("L", 0), ("M", 4), ("Q", 1), ("H", 10)])
 def test_the_middle_of_a_module_has_its_color(style: ModuleStyle, level: ErrorCorrection, margin: int) -> None:
-    code_style, matrix = even(style, level, margin), make_matrix(TEXT, level)
+    code_style, matrix = even(style, level, margin), matrix_of(level)
     middles = [MODULE * place + MODULE // 2 for place in range(matrix.size + 2 * margin)]
     rim = bytes(margin)
     expected = [bytes(len(middles))] * margin + [rim + row + rim for row in matrix.rows]
@@ -62,7 +66,7 @@ def test_the_middle_of_a_module_has_its_color(style: ModuleStyle, level: ErrorCo
 
 @pytest.mark.parametrize("name", ["png", "svg", "pdf"])
 def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
-    code_style, matrix = even("fluid"), make_matrix(TEXT, "M")
+    code_style, matrix = even("fluid"), matrix_of("M")
     image, dark = images(code_style)[name], set(matrix.dark)
     for x, y in dark:
         for dx, dy in product((-1, 1), repeat=2):
@@ -75,7 +79,7 @@ def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["png", "svg", "pdf"])
 def test_dots_are_separate_and_finders_square(name: str) -> None:
-    code_style, matrix = even("dots"), make_matrix(TEXT, "M")
+    code_style, matrix = even("dots"), matrix_of("M")
     image = images(code_style)[name]
     for x, y in matrix.dark:
         left, top = MODULE * (x + code_style.margin), MODULE * (y + code_style.margin)
@@ -113,7 +117,7 @@ def test_centres_the_code_at_every_size(style: ModuleStyle, size: int) -> None:
 def test_an_svg_is_a_background_and_one_path(style: ModuleStyle) -> None:
     code_style = CodeStyle(style=style, foreground="#1d3557", background="#f1faee", margin=2)
     image = ET.fromstring(svg(TEXT, code_style))
-    side = 2 * (make_matrix(TEXT, "M").size + 4)
+    side = 2 * (matrix_of("M").size + 4)
     assert (image.tag, image.get("viewBox")) == (f"{SVG}svg", f"0 0 {side} {side}")
     assert image.get("shape-rendering") == ("crispEdges" if style == "squares" else "geometricPrecision")
     ground, code = image
@@ -143,7 +147,7 @@ def test_the_same_style_gives_the_same_bytes(style: ModuleStyle) -> None:
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
 def test_rejects_a_text_that_is_too_long(level: ErrorCorrection, most: int) -> None:
-    assert make_matrix("é" * (most // 2) + "x" * (most % 2), level).size == 177
+    assert lay_out("é" * (most // 2) + "x" * (most % 2), CodeStyle(level=level)).modules == 177
     for draw in (png, svg, pdf):
         with pytest.raises(TooLong):
             draw("x" * (most + 1), CodeStyle(level=level))

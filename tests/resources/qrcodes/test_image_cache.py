@@ -22,7 +22,7 @@ class Pen:
         self.threads: set[int] = set()
         self.may_draw = threading.Event()
 
-    def draw(self, image: CodeImage) -> bytes:
+    def draw(self, image: CodeImage, _: bytes | None) -> bytes:
         assert self.may_draw.wait(60)
         self.threads.add(threading.get_ident())
         self.drawn.append(image.text)

@@ -22,6 +22,9 @@ STYLE = {
     "size": "256",
     "margin": "2",
     "width_mm": "90",
+    "logo_size": "0.2",
+    "frame": "bottom",
+    "frame_text": "Hello",
 }
 
 
@@ -44,7 +47,7 @@ def values(html: str) -> dict[str, str]:
     """What stands in the fields."""
     typed = re.findall(r'<input id="(\w+)" name="\w+"[^>]*? value="([^"]*)"', html)
     chosen = re.findall(r'name="(style)" value="(\w+)" checked', html)
-    selected = [("level", each) for each in re.findall(r'<option value="(\w)" selected', html)]
+    selected = re.findall(r'<select id="(\w+)".*?<option value="(\w+)" selected', html, re.DOTALL)
     return {name: unescape(value) for name, value in [*typed, *chosen, *selected]}
 
 
@@ -65,6 +68,9 @@ async def test_saves_a_style(place: WebApp) -> None:
         "size": "512",
         "margin": "4",
         "width_mm": "40",
+        "logo_size": "0.22",
+        "frame": "none",
+        "frame_text": "SCAN ME",
     }
 
     saved = await ada.post(f"/links/{link.id}/qrcode", STYLE)

@@ -16,6 +16,10 @@ STYLE = {
     "size": 64,
     "margin": 0,
     "width_mm": 55,
+    "logo": False,
+    "logo_size": 0.3,
+    "frame": "bottom",
+    "frame_text": "¡Escanéame!",
 }
 
 
@@ -71,8 +75,8 @@ async def test_accepts_a_form(env: Env) -> None:
     form = {name: (None, str(value)) for name, value in STYLE.items()}
     assert code_style((await env.ask("POST", link, files=form)).json()["data"]) == STYLE
     for text in ("1.5", "-1", "+5", "٣", "five", "9" * 5_000):
-        answer = await env.ask("POST", link, files={"size": (None, text), "margin": (None, text)})
-        assert list(faults(answer)) == ["size", "margin"]
+        answer = await env.ask("POST", link, files={"size": (None, text), "margin": (None, text), "logo": (None, text)})
+        assert list(faults(answer)) == ["size", "margin", "logo"]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,10 @@ WRONG: dict[str, list[Any]] = {
     "style": ["Squares", "round", "", 1, ["dots"], True],
     "size": [63, 2049, -1, 0, 512.0, "512", True, 10**20, [512]],
     "margin": [-1, 11, 0.5, "4", False, {}, "", "four", 1e3],
+    "logo": ["yes", "true", 1, 0, "", [], {}, "yes", 0.22],
+    "logo_size": [0.0999, 0.31, 0, -0.2, "0.22", True, 1e300, [0.2], {}],
+    "frame": ["Bottom", "top", "", True, None.__class__.__name__, ["none"], 0, {}, 1.5],
+    "frame_text": ["", " ", "x" * 31, "Scan 📱", "סרוק אותי", "扫描", "a\nb", 5, ["SCAN"]],
 }
 
 

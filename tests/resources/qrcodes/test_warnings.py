@@ -5,15 +5,9 @@ from typing import Any
 import pytest
 from resources.qrcodes.codes_env import Env
 
-from waypost.resources.qrcodes.drawing import make_matrix
-from waypost.resources.qrcodes.style import (
-    LIGHT_ON_DARK,
-    NARROW_MARGIN,
-    CodeStyle,
-    ErrorCorrection,
-    count_modules,
-    warnings,
-)
+from waypost.resources.qrcodes.layout import lay_out
+from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.qrcodes.warnings import LIGHT_ON_DARK, NARROW_MARGIN, warnings
 
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 
@@ -47,13 +41,6 @@ async def test_warns_in_responses(env: Env) -> None:
     ],
 )
 def test_warns_about_styles_that_are_hard_to_scan(fields: dict[str, Any], expected: list[str]) -> None:
-    found = list(warnings(CodeStyle(**fields), TEXT))
+    style = CodeStyle(**fields)
+    found = list(warnings(style, lay_out(TEXT, style), has_logo=False))
     assert [part for part, text in zip(expected, found, strict=True) if part in text] == expected
-
-
-@pytest.mark.parametrize("level", ["L", "M", "Q", "H"])
-def test_computes_the_size_of_a_code_without_drawing(level: ErrorCorrection) -> None:
-    longest = f"https://{'a' * 253}/{'b' * 255}?r=qr"
-    for length in (1, 17, 18, 30, 32, 98, 130, 180, 230, 271, len(longest)):  # the last of version 9 among them
-        text = longest[:length]
-        assert count_modules(text, level) == make_matrix(text, level).size, length

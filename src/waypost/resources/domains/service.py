@@ -23,6 +23,7 @@ from waypost.resources.domains import certificates, history, lookups, names, sto
 from waypost.resources.domains.app_links import store as app_links_store
 from waypost.resources.domains.appearance import store as appearance_store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
+from waypost.resources.domains.logos import store as logo_store
 from waypost.resources.domains.missed import store as missed_store
 from waypost.resources.domains.model import CHECK_JOB, Domain
 from waypost.resources.domains.options import store as options_store
@@ -164,6 +165,7 @@ async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     await app_links_store.delete_of_domain(tx, domain.id)
     await options_store.delete_of_domain(tx, domain.id)
     await appearance_store.delete_of_domain(tx, domain.id)
+    await logo_store.delete_of_owner(tx, domain.id)
     await missed_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:

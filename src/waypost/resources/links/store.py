@@ -60,7 +60,8 @@ _TAKE_OWN = (
 _TAKE_UNUSED = "ON CONFLICT (slug) DO NOTHING"
 
 SHORT_LINKS = select(
-    *(links.c.id, links.c.account_id, HOSTNAME.label("hostname"), links.c.slug, links.c.created_at, links.c.deleted_at)
+    *(links.c.id, links.c.account_id, links.c.domain_id, HOSTNAME.label("hostname"), links.c.slug),
+    *(links.c.created_at, links.c.deleted_at),
 ).subquery("short_links")
 """Every link, deleted ones included, for queries of other packages. The databases merge it into them."""
 

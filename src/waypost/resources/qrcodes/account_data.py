@@ -31,6 +31,10 @@ class StyleJson(TypedDict):
     size: int
     margin: int
     width_mm: int
+    logo: bool
+    logo_size: float
+    frame: str
+    frame_text: str
     updated_at: TimestampText
 
 
@@ -63,6 +67,10 @@ def _to_json(row: NamedRow[Any]) -> StyleJson:
         "size": row.size,
         "margin": row.margin,
         "width_mm": row.width_mm,
+        "logo": row.logo,
+        "logo_size": row.logo_size,
+        "frame": row.frame,
+        "frame_text": row.frame_text,
         "updated_at": timestamp(row.updated_at),
     }
 

@@ -8,12 +8,11 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import NotFound, Problems
-from waypost.resources.qrcodes import service
+from waypost.resources.qrcodes import images, service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
-from waypost.resources.qrcodes.style import MEDIA_TYPES, SAFE_HEADERS, ImageFormat, warnings
+from waypost.resources.qrcodes.style import MEDIA_TYPES, SAFE_HEADERS, ImageFormat, parse_style
 from waypost.web import Data, Endpoint, data, has_no_content, parameter, read_fields
 
 _OF_LINK = "/links/{id}/qrcode"
@@ -58,8 +57,8 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
 
 
 def _json(deps: Deps, code: QrCode) -> Response:
-    reasons = list(warnings(code.style, deps.encoded_url(code.target)))
-    return data(to_json(code, reasons, deps.image_urls(code.id, code.style)))
+    level, reasons = images.new_layout(deps, code, code.style).level, images.find_warnings(deps, code, code.style)
+    return data(to_json(code, level, reasons, deps.image_urls(code.id, code.style)))
 
 
 async def image(deps: Deps, request: Request) -> Response:
@@ -68,12 +67,13 @@ async def image(deps: Deps, request: Request) -> Response:
     if image_format not in MEDIA_TYPES:
         raise NotFound
     style = deps.urls.verify(request.scope["raw_path"], request.scope["query_string"])
-    account, target = await service.find_target(deps, UUID(request.path_params["id"]))
-    drawing = CodeImage(deps.encoded_url(target), style, image_format)
+    has_logo = parse_style(style).logo
+    account, target, logo = await service.find_target(deps, UUID(request.path_params["id"]), has_logo=has_logo)
+    drawing = images.new_image(deps, target, style, image_format, logo)
     headers = {"ETag": drawing.etag, "Cache-Control": "public, max-age=86400"}
     if _has_version(request, drawing.etag):
         return Response(status_code=304, headers=headers)
-    content = await deps.image_cache.get_or_draw(drawing, account=account)
+    content = await images.draw(deps, drawing, account=account)
     disposition = "attachment" if image_format == "pdf" else "inline"  # a sandbox has no viewer of PDF files
     headers |= SAFE_HEADERS | {
         "Content-Disposition": f'{disposition}; filename="{target.slug}.{image_format}"',

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, Double, SmallInteger, Table, Text, false, text
 
 from waypost.database import Id, Instant, metadata
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links import Link
 from waypost.resources.qrcodes.style import CodeStyle
 
@@ -21,6 +22,10 @@ qr_styles = Table(
     Column("size", SmallInteger, nullable=False),
     Column("margin", SmallInteger, nullable=False),
     Column("width_mm", SmallInteger, nullable=False, server_default=text("40")),
+    Column("logo", Boolean, nullable=False, server_default=false()),
+    Column("logo_size", Double, nullable=False, server_default="0.22"),
+    Column("frame", Text, nullable=False, server_default="none"),
+    Column("frame_text", Text, nullable=False, server_default="SCAN ME"),
     Column("updated_at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -55,6 +60,8 @@ class QrCode:
     link_id: UUID
     target: CodeTarget
     style: CodeStyle
+    logo: Logo | None
+    """Of the domain or account, also if the style has none."""
     scans: int
     created_at: datetime
     updated_at: datetime

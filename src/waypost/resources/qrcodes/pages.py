@@ -12,9 +12,8 @@ from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources import domains, links
 from waypost.resources.links import routing
-from waypost.resources.qrcodes import service
+from waypost.resources.qrcodes import images, service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, form_fields
 from waypost.resources.qrcodes.style import (
@@ -27,7 +26,6 @@ from waypost.resources.qrcodes.style import (
     SAFE_HEADERS,
     CodeStyle,
     style_text,
-    warnings,
 )
 from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
@@ -80,8 +78,9 @@ class DesignPages(Pages[Deps]):
         new, problems = parse(NewStyle, form_fields(_query_form(call.request).fields))
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
-        image = CodeImage(self._deps.encoded_url(code.target), style_text(style), "svg")
-        content = await self._deps.image_cache.get_or_draw(image, account=call.session.account.id)
+        logo = code.logo if style.logo else None
+        image = images.new_image(self._deps, code.target, style_text(style), "svg", logo)
+        content = await images.draw(self._deps, image, account=call.session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
     async def _code(self, call: PageCall) -> QrCode:
@@ -106,7 +105,7 @@ class DesignPages(Pages[Deps]):
             "code": code,
             "short_url": code.target.short_url(self._deps.shared_domain),
             "is_saved": style == code.style and not problems,
-            "warnings": list(warnings(style, self._deps.encoded_url(code.target))),
+            "warnings": images.find_warnings(self._deps, code, style),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
             **self._deps.image_urls(code.id, style),
             "limits": _LIMITS,
@@ -118,4 +117,7 @@ def _query_form(request: Request) -> Form:
 
 
 def _texts(style: CodeStyle) -> dict[str, str]:
-    return {name: str(value) for name, value in asdict(style).items()}
+    """Return the fields as a form sends them: a checkbox only if it is checked."""
+    return {
+        name: "true" if value is True else str(value) for name, value in asdict(style).items() if value is not False
+    }

@@ -1,28 +1,48 @@
 """The style that a request may set, and the JSON of a QR code."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.docs import doc, field
-from waypost.kit.fields import Body, Color, IdText, TimestampText, UriText
+from waypost.kit.docs import doc, doc_as, field
+from waypost.kit.fields import NOT_BLANK, Body, Color, IdText, Text, TimestampText, UriText, max_characters
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
+    MAX_FRAME_TEXT,
+    MAX_LOGO_SIZE,
     MAX_MARGIN,
     MAX_SIZE,
     MAX_WIDTH_MM,
+    MIN_LOGO_SIZE,
     MIN_SIZE,
     MIN_WIDTH_MM,
     CodeStyle,
     ErrorCorrection,
+    FrameStyle,
     ModuleStyle,
 )
 
-_DIGITS = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"[0-9]{1,9}|([0-9]{0,9}[.][0-9]{1,9})")
+_FLAGS = {"true": True, "on": True, "false": False}
+
+
+def _drawable(text: str) -> str:
+    from waypost.resources.qrcodes.drawing.letters import find_unknown  # noqa: PLC0415  # read for frames only
+
+    text = unicodedata.normalize("NFC", text).strip()
+    if unknown := find_unknown(text):
+        raise ValueError(
+            f"This font has no {' '.join(unknown[:5])}. Use Latin, Greek or Cyrillic letters, digits and punctuation."
+        )
+    return text
+
+
+FrameText = Annotated[Text, max_characters(MAX_FRAME_TEXT), NOT_BLANK, AfterValidator(_drawable)]
 
 
 class NewStyle(Body):
@@ -43,6 +63,12 @@ class NewStyle(Body):
     width_mm: Annotated[int, Field(ge=MIN_WIDTH_MM, le=MAX_WIDTH_MM)] | None = field(
         "Width of the PDF in millimeters", 40
     )
+    logo: bool | None = field("Whether to show the logo of the domain, or else of the account", False)
+    logo_size: Annotated[float, Field(ge=MIN_LOGO_SIZE, le=MAX_LOGO_SIZE)] | None = field(
+        "Longer side of the logo, as a fraction of the code's width", 0.22
+    )
+    frame: FrameStyle | None = field("Frame around the code: none, or with text at the bottom", "none")
+    frame_text: FrameText | None = field("Text of the frame", "SCAN ME")
 
     @property
     def code_style(self) -> CodeStyle:
@@ -50,13 +76,15 @@ class NewStyle(Body):
 
 
 def form_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert numbers, which a form sends as text."""
-    return {
-        name: int(value)
-        if name in {"size", "margin", "width_mm"} and isinstance(value, str) and _DIGITS.fullmatch(value)
-        else value
-        for name, value in fields.items()
-    }
+    """Convert numbers and flags, which a form sends as text."""
+    return {name: _from_text(name, value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def _from_text(name: str, value: str) -> Any:
+    if name == "logo":
+        return _FLAGS.get(value.lower(), value)
+    number = _NUMBER.fullmatch(value) if name in {"size", "margin", "width_mm", "logo_size"} else None
+    return value if number is None else float(value) if number[1] else int(value)
 
 
 class QrCodeJson(TypedDict):
@@ -64,11 +92,15 @@ class QrCodeJson(TypedDict):
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
     foreground: Annotated[str, doc("Color of the code, such as #000 or #000000", "#1d3557")]
     background: Annotated[str, doc("Background color, such as #fff or #ffffff", "#ffffff")]
-    level: Annotated[ErrorCorrection, doc("Error correction, from L (lowest) to H (highest)", "Q")]
+    level: Annotated[ErrorCorrection, doc("Error correction of the image, which a logo raises as needed", "Q")]
     style: Annotated[ModuleStyle, doc("Shape of the modules", "dots")]
     size: Annotated[int, doc("Width and height of the PNG image in pixels", 512)]
     margin: Annotated[int, doc("Empty space around the code, in modules. The standard is 4.", 4)]
     width_mm: Annotated[int, doc("Width of the PDF in millimeters", 40)]
+    logo: Annotated[bool, doc_as(NewStyle, "logo")]
+    logo_size: Annotated[float, doc_as(NewStyle, "logo_size")]
+    frame: Annotated[FrameStyle, doc_as(NewStyle, "frame")]
+    frame_text: Annotated[str, doc_as(NewStyle, "frame_text")]
     warnings: Annotated[list[str], doc("Why scanners may not read the code", [], ["The colors have little contrast."])]
     scans: Annotated[int, doc("Number of scans of the code", 33)]
     image_url: Annotated[
@@ -96,18 +128,22 @@ class QrCodeJson(TypedDict):
     updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 
 
-def to_json(code: QrCode, warnings: list[str], image_urls: Mapping[str, str]) -> QrCodeJson:
+def to_json(code: QrCode, level: ErrorCorrection, warnings: list[str], image_urls: Mapping[str, str]) -> QrCodeJson:
     style = code.style
     return {
         "id": str(code.id),
         "link_id": str(code.link_id),
         "foreground": style.foreground,
         "background": style.background,
-        "level": style.level,
+        "level": level,
         "style": style.style,
         "size": style.size,
         "margin": style.margin,
         "width_mm": style.width_mm,
+        "logo": style.logo,
+        "logo_size": style.logo_size,
+        "frame": style.frame,
+        "frame_text": style.frame_text,
         "warnings": warnings,
         "scans": code.scans,
         "image_url": image_urls["image_url"],

@@ -18,6 +18,7 @@ ENUMS = {
     "ErrorCode": "Code of an error, for programs; `http_error` is every error without a code of its own",
     "ErrorCorrection": "How much of a code may be damaged: L 7 %, M 15 %, Q 25 %, H 30 %",
     "EventType": "Type of an event that a webhook can subscribe to",
+    "FrameStyle": "Frame around a QR code",
     "HealthStatus": "`broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed"
     " otherwise, or not on three days yet; `unchecked`: not visited yet",
     "ImageFormat": "Format of an image",

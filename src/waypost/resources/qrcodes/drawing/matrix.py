@@ -3,20 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import segno
 
-from waypost.resources.qrcodes.style import ErrorCorrection
+from waypost.resources.qrcodes.layout import Layout, Module
 
 MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 """The capacity of a code, by level."""
-
-Module = tuple[int, int]
-"""(column, row)."""
-
-
-class TooLong(ValueError):
-    """The text does not fit into a code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +32,10 @@ class Matrix:
 
 
 @lru_cache(256)
-def make_matrix(text: str, level: ErrorCorrection) -> Matrix:
-    """Encode the text. Raises TooLong."""
-    if len(text.encode()) > MAX_BYTES[level]:
-        raise TooLong
-    rows = segno.make(text, error=level, encoding="utf-8", micro=False, boost_error=False).matrix
+def make_matrix(text: str, layout: Layout) -> Matrix:
+    """Encode the text, without the modules that the logo hides."""
+    options: dict[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False}
+    rows = [bytearray(row) for row in segno.make(text, error=layout.level, version=layout.version, **options).matrix]
+    for x, y in layout.hidden:
+        rows[y][x] = 0
     return Matrix(len(rows), tuple(map(bytes, rows)))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from waypost.resources.qrcodes.drawing.matrix import Matrix, Module
+from waypost.resources.qrcodes.drawing.matrix import Matrix
+from waypost.resources.qrcodes.layout import Module
 from waypost.resources.qrcodes.style import CodeStyle
 
 Corner = tuple[int, int, bool]

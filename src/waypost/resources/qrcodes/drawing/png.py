@@ -9,9 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from PIL import Image, ImageColor, ImageDraw
+from PIL import Image, ImageChops, ImageColor, ImageDraw
 
-from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, make_matrix
+from waypost.resources.qrcodes.drawing.letters import Outline, outlines
+from waypost.resources.qrcodes.drawing.logo_image import LogoImage, lay_out_with
+from waypost.resources.qrcodes.drawing.matrix import Matrix, make_matrix
+from waypost.resources.qrcodes.layout import INNER_RADIUS, OUTER_RADIUS, Box, Layout, Module
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SHADES = 16
@@ -19,6 +22,7 @@ _SHARP_FROM = 4  # pixels per module
 _SHRUNK_FROM = 8
 _OVERSAMPLING = 8  # of a tile, for smooth edges
 _INSET = 20  # a dot leaves 1/20 of its module empty on each side
+_FRAME_OVERSAMPLING, _FRAME_PIXELS = 4, 4096
 _COMPRESSION = 6  # 9 takes ten times as long, for a tenth less
 
 Tile = Sequence[bytes]
@@ -29,33 +33,84 @@ Corners = tuple[bool, bool, bool, bool]
 _SQUARE: Corners = (False, False, False, False)
 
 
-def png(text: str, style: CodeStyle) -> bytes:
+def png(text: str, style: CodeStyle, logo: LogoImage | None = None) -> bytes:
     """Draw a PNG. Raises TooLong."""
-    matrix = make_matrix(text, style.level)
-    modules = matrix.size + 2 * style.margin
-    is_sharp = style.size >= _SHARP_FROM * modules
-    side = style.size if is_sharp else _SHRUNK_FROM * modules
-    image = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, style)))
+    layout = lay_out_with(text, style, logo)
+    matrix = make_matrix(text, layout)
+    is_sharp = style.size >= _SHARP_FROM * layout.side
+    side = style.size if is_sharp else _SHRUNK_FROM * layout.side
+    edges = [(2 * index * side + layout.side) // (2 * layout.side) for index in range(layout.side + 1)]
+    image = Image.frombytes("L", (side, side), b"".join(_lines(matrix, edges, layout.code, style)))
+    if layout.has_frame:
+        image = ImageChops.lighter(image, _frame(layout, style, edges))
     if not is_sharp:
         image = image.resize((style.size, style.size), Image.Resampling.BOX)
-    return _encode(image, style)
+    image, bits = _colored(image, style)
+    file = io.BytesIO()
+    if logo and layout.logo_size:
+        _with_logo(image, layout, style, logo).save(file, "PNG", compress_level=_COMPRESSION)
+    else:
+        image.save(file, "PNG", bits=bits, compress_level=_COMPRESSION)
+    return file.getvalue()
 
 
-def _lines(matrix: Matrix, side: int, style: CodeStyle) -> Iterator[bytes]:
-    """Yield the `side` rows of pixels."""
-    modules, margin = matrix.size + 2 * style.margin, style.margin
-    edges = [(2 * index * side + modules) // (2 * modules) for index in range(modules + 1)]
-    sizes = [end - start for start, end in pairwise(edges)]
-    inner = sizes[margin : margin + matrix.size]
+def _with_logo(image: Image.Image, layout: Layout, style: CodeStyle, logo: LogoImage) -> Image.Image:
+    scale = style.size / layout.side
+    image = image.convert("RGB")
+    if logo.needs_ground(style):
+        left, top, right, bottom = _pixels(layout.logo_ground, scale)
+        ImageDraw.Draw(image).rounded_rectangle((left, top, right - 1, bottom - 1), scale, fill=style.foreground)
+    left, top, right, bottom = _pixels(layout.logo_box, scale)
+    with Image.open(io.BytesIO(logo.content)) as opened:
+        pasted = opened.convert("RGBA").resize((right - left, bottom - top), Image.Resampling.LANCZOS)
+    image.paste(pasted, (left, top), pasted)
+    return image
+
+
+def _pixels(box: Box, scale: float) -> tuple[int, int, int, int]:
+    """Return left, top, right and bottom; at least a pixel."""
+    left, top = round(box.left * scale), round(box.top * scale)
+    right, bottom = round((box.left + box.width) * scale), round((box.top + box.height) * scale)
+    return left, top, max(left + 1, right), max(top + 1, bottom)
+
+
+def _frame(layout: Layout, style: CodeStyle, edges: Sequence[int]) -> Image.Image:
+    """Draw the frame larger, for smooth edges."""
+    side = edges[-1]
+    factor = max(1, min(_FRAME_OVERSAMPLING, _FRAME_PIXELS // side))
+    image = Image.new("L", (side * factor, side * factor))
+    pen, scale = ImageDraw.Draw(image), side * factor / layout.side
+    for box, radius, fill in zip(layout.frame, (OUTER_RADIUS, INNER_RADIUS), (255, 0), strict=True):
+        left, top, right, bottom = (
+            edges[int(place)] * factor for place in (box.left, box.top, box.left + box.width, box.top + box.height)
+        )
+        pen.rounded_rectangle((left, top, right - 1, bottom - 1), radius * scale, fill=fill)
+    shapes = outlines(style.frame_text, layout)
+    areas = [(_area(shape), [(x * scale, y * scale) for x, y in shape]) for shape in shapes]
+    for area, shape in sorted(areas, key=lambda each: -abs(each[0])):
+        pen.polygon(shape, fill=0 if area > 0 else 255)
+    return image.reduce(factor)
+
+
+def _area(shape: Outline) -> float:
+    """Return twice the area: positive for a shape, negative for a hole, which is drawn after what is around it."""
+    return sum(x * after_y - after_x * y for (x, y), (after_x, after_y) in pairwise([*shape, shape[0]]))
+
+
+def _lines(matrix: Matrix, edges: Sequence[int], origin: Module, style: CodeStyle) -> Iterator[bytes]:
+    """Yield the rows of pixels."""
+    side, sizes = edges[-1], [end - start for start, end in pairwise(edges)]
+    left, top = origin
+    widths, heights = sizes[left : left + matrix.size], sizes[top : top + matrix.size]
     dark = frozenset(matrix.dark)
-    blank = bytes(edges[margin])
-    yield bytes(edges[margin] * side)
-    for y, height in enumerate(inner):
-        tiles = [_tile(width, height, _shape(matrix, dark, (x, y), style)) for x, width in enumerate(inner)]
+    blank = bytes(edges[left])
+    yield bytes(edges[top] * side)
+    for y, height in enumerate(heights):
+        tiles = [_tile(width, height, _shape(matrix, dark, (x, y), style)) for x, width in enumerate(widths)]
         for parts in zip(*tiles, strict=True):
             line = blank + b"".join(parts)
             yield line + bytes(side - len(line))
-    yield bytes((side - edges[margin + matrix.size]) * side)
+    yield bytes((side - edges[top + matrix.size]) * side)
 
 
 def _shape(matrix: Matrix, dark: Collection[Module], module: Module, style: CodeStyle) -> Corners | str:
@@ -98,8 +153,8 @@ def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Co
             pen.rectangle(quarter, fill=255)
 
 
-def _encode(image: Image.Image, style: CodeStyle) -> bytes:
-    """Encode the image, with one bit per pixel if all edges are sharp."""
+def _colored(image: Image.Image, style: CodeStyle) -> tuple[Image.Image, int]:
+    """Return the image in its colors, and the bits per pixel: one if all edges are sharp."""
     is_sharp = len(image.getcolors() or ()) <= 2
     steps = 1 if is_sharp else _SHADES - 1
     background, foreground = ImageColor.getrgb(style.background), ImageColor.getrgb(style.foreground)
@@ -107,6 +162,4 @@ def _encode(image: Image.Image, style: CodeStyle) -> bytes:
     shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in channels]
     image = image.point([(value * steps + 127) // 255 for value in range(256)])
     image.putpalette([round(shade) for shade in shades])
-    file = io.BytesIO()
-    image.save(file, "PNG", bits=1 if is_sharp else 4, compress_level=_COMPRESSION)
-    return file.getvalue()
+    return image, 1 if is_sharp else 4

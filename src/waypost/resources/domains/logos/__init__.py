@@ -1,0 +1,1 @@
+"""Logos of domains and accounts, which QR codes show."""
