@@ -139,6 +139,9 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
         "utm_params": {"utm_source": "=mail"},
         "og_title": "=1+1",
         "og_description": "a\nb",
+        "forward_query": "all",
+        "note": "=1+1\nIn autumn",
+        "external_id": "A/1",
         "expires_at": START + timedelta(days=1),
     }
     made = [new_link(who.account_id, slug=f"slug-{number}", title=f"Titel {number} ü") for number in range(7)]

@@ -38,7 +38,8 @@ async def test_moves_everything_into_an_empty_installation(source: Database, db:
     assert [difference async for difference in check(db)] == []
     with zipfile.ZipFile(io.BytesIO(moved)) as moved_zip:
         assert len(moved_zip.read("images.tar")) > 1_024
-        assert b"'=1+1" in moved_zip.read("links.csv")
+        assert b"'=1+1" in (links_csv := moved_zip.read("links.csv"))
+        assert b',all,,"\'=1+1\nIn autumn",A/1\r\n' in links_csv
 
     again = await restored(db, tmp_path, bea, archive)
     assert (again.counts.created, again.counts.updated, again.counts.unchanged) == (0, 0, 6)

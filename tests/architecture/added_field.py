@@ -1,4 +1,4 @@
-"""Links with a field more. `test_add_a_field` adds `note` to a copy of the package, and runs this there."""
+"""Links with a field more. `test_add_a_field` adds `memo` to a copy of the package, and runs this there."""
 
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,26 @@ GET, UPDATE = ENDPOINTS["links_get"], ENDPOINTS["links_update"]
 async def test_is_created_shown_changed_and_cleared(running: RunningApp) -> None:
     account = await running.account()
     key = await running.key(account, SCOPES)
-    made = await running.link(key, note="first")
-    assert made["note"] == (await running.ask(key, GET, made["id"])).json()["data"]["note"] == "first"
-    assert (await running.ask(key, UPDATE, made["id"], json={"title": "Other"})).json()["data"]["note"] == "first"
-    assert (await running.ask(key, UPDATE, made["id"], json={"note": None})).json()["data"]["note"] is None
-    assert (await running.link(key))["note"] is None
-    assert (await running.ask(key, UPDATE, made["id"], json={"note": 5})).json()["error"]["errors"].keys() == {"note"}
+    made = await running.link(key, memo="first")
+    assert made["memo"] == (await running.ask(key, GET, made["id"])).json()["data"]["memo"] == "first"
+    assert (await running.ask(key, UPDATE, made["id"], json={"title": "Other"})).json()["data"]["memo"] == "first"
+    assert (await running.ask(key, UPDATE, made["id"], json={"memo": None})).json()["data"]["memo"] is None
+    assert (await running.link(key))["memo"] is None
+    assert (await running.ask(key, UPDATE, made["id"], json={"memo": 5})).json()["error"]["errors"].keys() == {"memo"}
     async with running.db.read() as tx:
         changes = await tx.scalars(select(audit_entries.c.changes).where(audit_entries.c.action == "link.updated"))
-        assert {"note": ["first", None]} in changes.all()
+        assert {"memo": ["first", None]} in changes.all()
 
 
 async def test_is_in_the_document(running: RunningApp) -> None:
     schemas = (await running.client.get("/api/openapi.json")).json()["components"]["schemas"]
     for name in ("Link", "LinkCreate", "LinkUpdate"):
-        assert schemas[name]["properties"]["note"]["description"] == "Note for the members of the account"
+        assert schemas[name]["properties"]["memo"]["description"] == "Memo for the members of the account"
 
 
 async def test_is_in_the_form(running: RunningApp) -> None:
     account = await running.account()
-    link = await running.link(await running.key(account, SCOPES), note="first")
+    link = await running.link(await running.key(account, SCOPES), memo="first")
     members = (await new_team(running.db, account)).members
     page = f"/links/{link['id']}/edit"
 
@@ -48,17 +48,17 @@ async def test_is_in_the_form(running: RunningApp) -> None:
 
     assert 'value="first"' in await ask("GET", "editor")
     unchanged = {name: link[name] for name in ("destination_url", "slug", "title", "og_description")}
-    await ask("POST", "editor", data={**unchanged, "note": "second"})
+    await ask("POST", "editor", data={**unchanged, "memo": "second"})
     assert 'value="second"' in await ask("GET", "editor")
     assert ">second<" in await ask("GET", "viewer")
 
 
 async def test_moves_with_an_archive(running: RunningApp, tmp_path: Path) -> None:
     alice, bob = await new_person(running.db, "alice"), await new_person(running.db, "bob")
-    await running.link(alice.key, note="first")
+    await running.link(alice.key, memo="first")
     async with running.db.write() as tx:  # imports refuse what is not public
         await tx.execute(update(links).values(destination_url="https://example.com/"))
     content = await exported(running.db, tmp_path, "alice@example.com")
     await restored(running.db, tmp_path, bob, content)
     for archive in (content, await exported(running.db, tmp_path, "bob@example.com")):
-        assert [row["note"] for row in rows(archive)["links.ndjson"]] == ["first"]
+        assert [row["memo"] for row in rows(archive)["links.ndjson"]] == ["first"]

@@ -84,6 +84,7 @@ ENDPOINTS = {
     "domains_get_app_links": Endpoint("GET", "/v1/domains/{id}/app-links", DOMAINS_READ, 200),
     "domains_set_app_links": Endpoint("PUT", "/v1/domains/{id}/app-links", DOMAINS_WRITE, 200),
     "links_get_options": Endpoint("GET", "/v1/links/{id}/options", LINKS_READ, 200),
+    "links_upsert": Endpoint("PUT", "/v1/links/by-external-id/{external_id}", LINKS_WRITE, 201),
     "links_update_options": Endpoint("PATCH", "/v1/links/{id}/options", LINKS_WRITE, 200),
     "domains_list_missed": Endpoint("GET", "/v1/domains/{id}/missed", DOMAINS_READ, 200),
     "domains_get_options": Endpoint("GET", "/v1/domains/{id}/options", DOMAINS_READ, 200),

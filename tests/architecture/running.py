@@ -67,7 +67,7 @@ class RunningApp:
         self, key: str | None, endpoint: Endpoint, id_: str = "", inner_id: str = "", **rest: Any
     ) -> httpx.Response:
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        path = PREFIX + endpoint.path.replace("{id}", id_)
+        path = PREFIX + endpoint.path.replace("{id}", id_).replace("{external_id}", id_ or "1")
         for name in ("{delivery_id}", "{alias_id}"):
             path = path.replace(name, inner_id or id_)
         return await self.client.request(endpoint.method, path, headers=headers, **rest)

@@ -34,6 +34,7 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
     """What makes the endpoint change something."""
     bodies: Mapping[tuple[str, str], Callable[[], Any]] = {
         ("POST", "/v1/links"): lambda: {"destination_url": running.website.url},
+        ("PUT", "/v1/links/by-external-id/{external_id}"): lambda: {"destination_url": running.website.url},
         ("PATCH", "/v1/links/{id}"): lambda: {"title": "Another title"},
         ("POST", "/v1/links/{id}/qrcode"): lambda: {"foreground": "#112233"},
         ("POST", "/v1/pixels"): lambda: {"platform": "facebook", "name": "A", "pixel_id": SECRETS[0]},

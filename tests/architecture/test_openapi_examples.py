@@ -136,7 +136,7 @@ def test_only_bodies_with_a_file_are_forms(document: Document) -> None:
         for _, _, operation in operations(document)
         if "multipart/form-data" in operation.get("requestBody", {}).get("content", {})
     }
-    assert forms == {"links_create", "links_update"}
+    assert forms == {"links_create", "links_update", "links_upsert"}
 
 
 async def test_describes_each_event_as_it_is_sent(running: RunningApp, document: Document) -> None:

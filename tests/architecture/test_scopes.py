@@ -27,6 +27,7 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
     """What makes the endpoint succeed."""
     bodies: dict[tuple[str, str], Callable[[], Any]] = {
         ("POST", "/v1/links"): lambda: {"destination_url": running.website.url},
+        ("PUT", "/v1/links/by-external-id/{external_id}"): lambda: {"destination_url": running.website.url},
         ("POST", "/v1/webhooks"): lambda: {"url": RECEIVER, "event_types": ["link.created"]},
         ("POST", "/v1/pixels"): lambda: PIXEL,
         ("POST", "/v1/domains"): lambda: {"hostname": running.hostname()},

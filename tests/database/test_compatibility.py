@@ -92,7 +92,9 @@ def breaks(before: Schema, after: Schema) -> list[str]:
             if not new[name]["nullable"] and new[name]["default"] is None:
                 found.append(f"column {table}.{name} needs a value that the version before does not insert")
         found += [
-            f"rows of {table} must be unique by {columns}" for columns in after.unique[table] - before.unique[table]
+            f"rows of {table} must be unique by {columns}"
+            for columns in after.unique[table] - before.unique[table]
+            if old.keys() >= {*columns}  # a new column is null in its rows
         ]
     return sorted(found)
 
@@ -129,8 +131,8 @@ def _breaks_of_migrations(connection: Connection) -> dict[str, list[str]]:
     ("statement", "expected"),
     [
         ("CREATE TABLE notes (id INTEGER PRIMARY KEY)", []),
-        ("ALTER TABLE links ADD COLUMN note TEXT", []),
-        ("ALTER TABLE links ADD COLUMN note TEXT NOT NULL DEFAULT ''", []),
+        ("ALTER TABLE links ADD COLUMN remark TEXT", []),
+        ("ALTER TABLE links ADD COLUMN remark TEXT NOT NULL DEFAULT ''", []),
         ("CREATE INDEX ix_links_note ON links (title)", []),
         ("CREATE UNIQUE INDEX ix_links_note ON links (title)", ["rows of links must be unique by ('title',)"]),
         ("DROP TABLE link_tags", ["table link_tags is missing"]),

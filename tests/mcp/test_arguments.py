@@ -33,10 +33,10 @@ async def test_reads_addresses_that_every_database_accepts(
 
 
 def test_reports_all_problems_at_once() -> None:
-    problems = find_problems(BY_NAME["update_link"], {"slug": 5, "tags": "a", "url": 1, "title": "a\x00"})
+    problems = find_problems(BY_NAME["create_link"], {"slug": 5, "tags": "a", "url": 1, "title": "a\x00"})
     assert problems == [
-        f"Unknown argument. Use: {', '.join(BY_NAME['update_link'].properties)}.",
-        "link: This is required.",
+        f"Unknown argument. Use: {', '.join(BY_NAME['create_link'].properties)}.",
+        "destination_url: This is required.",
         "slug: This must be of the type string.",
         "tags: This must be of the type array.",
         "title: This must not contain control characters.",

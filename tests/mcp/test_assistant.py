@@ -37,6 +37,17 @@ async def test_manages_links(service: Service, website: Website, key: str, conne
         assert emptied | {"updated_at": ""} == await ask(assistant, "get_link", link=short_url) | {"updated_at": ""}
         [found] = (await ask(assistant, "find_links", search=slug))["links"]
         assert found["short_url"] == short_url
+        synced = {"external_id": f"{slug}/1", "destination_url": website.url, "options": {"note": "A note"}}
+        other = await ask(assistant, "update_link", **synced)
+        changed = await ask(
+            assistant, "update_link", external_id=f"{slug}/1", title="", options={"forward_path": False}
+        )
+        assert (changed["id"], changed["title"]) == (other["id"], "Untitled")
+        whole = await ask(assistant, "get_link", link=other["id"])
+        assert whole["options"] == {"forward_path": False, "note": "A note", "external_id": f"{slug}/1"}
+        assert (await ask(assistant, "find_links", external_id=f"{slug}/1"))["total"] == 1
+        either = await refusal(assistant, "update_link", link=slug, external_id="1", title="A")
+        assert either == await refusal(assistant, "update_link", title="A")
         assert await ask(assistant, "delete_link", link=short_url) == {"deleted": short_url}
         assert httpx.get(short_url, timeout=60).status_code == 404
         gone = await refusal(assistant, "get_link", link=slug)

@@ -127,9 +127,11 @@ LINK = {
 
 def test_limits_a_link_in_a_list() -> None:
     assert len(results.to_text(results.listed_link(LINK, "https"))) < 2_000
-    whole = results.whole_link(LINK, "https://go.test", {"link_id": "1", "rules": [], "click_limit": 5})
+    routing = {"link_id": "1", "rules": [], "click_limit": 5, "has_password": False}
+    whole = results.whole_link(LINK, "https://go.test", {"routing": routing, "options": {"note": None}})
     assert (whole["destination_url"], len(whole["tags"])) == (LINK["destination_url"], 100)
     assert (len(whole["og_description"]), whole["routing"]) == (301, {"click_limit": 5})
+    assert "options" not in whole
 
 
 def test_leaves_out_addresses_of_visitors() -> None:

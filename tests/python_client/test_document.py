@@ -77,7 +77,7 @@ def _described(document: Document, operation: Operation) -> Mapping[str, Any]:
 
 
 def _success(described: Mapping[str, Any]) -> Mapping[str, Any]:
-    [content] = [each.get("content", {}) for status, each in described["responses"].items() if status[0] == "2"]
+    [content, *_] = [each.get("content", {}) for status, each in described["responses"].items() if status[0] == "2"]
     return content
 
 

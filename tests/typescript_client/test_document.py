@@ -60,7 +60,7 @@ def _described(document: Document, operation: Operation) -> Schema:
 
 
 def _answer(document: Document, operation: Operation) -> Any:
-    [content] = [
+    [content, *_] = [
         each.get("content", {})
         for status, each in _described(document, operation)["responses"].items()
         if status[0] == "2"

@@ -30,6 +30,7 @@ def test_a_body_is_needed_where_fields_are_required_or_nothing_would_remain() ->
     assert needed == {
         "links_create": True,
         "links_update": False,
+        "links_upsert": True,
         "links_create_alias": True,
         "links_update_options": False,
         "tags_create": True,

@@ -165,7 +165,7 @@ export class Links extends Resource {
     return this.sender.send(readData, "GET", path`links/${id}`, {}, options);
   }
 
-  /** Get a link's options. Null means that the link follows those of its domain. */
+  /** Get a link's options. Null means that the link follows its domain, or has no note or external ID. */
   getOptions(id: string, options?: CallOptions): Promise<types.LinkOptions> {
     return this.sender.send(readData, "GET", path`links/${id}/options`, {}, options);
   }
@@ -205,9 +205,14 @@ export class Links extends Resource {
     return this.sender.send(readData, "PATCH", path`links/${id}`, { body: changes }, options);
   }
 
-  /** Change options of a link. Null lets the link follow its domain. */
+  /** Change options of a link. Null resets one. */
   updateOptions(id: string, changes: types.LinkOptionsUpdate, options?: CallOptions): Promise<types.LinkOptions> {
     return this.sender.send(readData, "PATCH", path`links/${id}/options`, { body: changes }, options);
+  }
+
+  /** Create the link with this external ID, or change the fields that are given. Several calls at once make one link. */
+  upsert(externalId: string, link: WithImage<types.LinkCreate>, options?: CallOptions): Promise<types.Link> {
+    return this.sender.send(readData, "PUT", path`links/by-external-id/${externalId}`, { body: link }, options);
   }
 }
 

@@ -601,6 +601,8 @@ export interface FiltersInput {
   /** UTM contents of links, `none` for links without one; `-` before one excludes it */
   utm_content?: string[];
 }
+/** Frame around a QR code */
+export type FrameStyle = "none" | "bottom";
 /** `broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed otherwise, or not on three days yet; `unchecked`: not visited yet */
 export type HealthStatus = "ok" | "broken" | "uncertain" | "unchecked";
 export interface Hour {
@@ -736,6 +738,10 @@ export interface LinkOptions {
   forward_query: string | string[] | null;
   /** Whether what follows the link's path in the visitor's address is added to the path of the destination; null as the domain says */
   forward_path: boolean | null;
+  /** Text for the members of the account, which searches find */
+  note: string | null;
+  /** ID of the link in another system: visible characters without blanks, unique in the account */
+  external_id: string | null;
   /** Time of the last change of the link */
   updated_at: string;
 }
@@ -744,6 +750,10 @@ export interface LinkOptionsUpdate {
   forward_query?: string | string[] | null;
   /** Whether what follows the link's path in the visitor's address is added to the path of the destination; null as the domain says */
   forward_path?: boolean | null;
+  /** Text for the members of the account, which searches find */
+  note?: string | null;
+  /** ID of the link in another system: visible characters without blanks, unique in the account */
+  external_id?: string | null;
 }
 export interface LinkStats {
   /** Start of the time range */
@@ -882,8 +892,10 @@ export interface LinksListQuery {
      * @default 15
      */
   per_page?: number;
-  /** Text in title, slug, aliases or destination */
+  /** Text in title, slug, aliases, destination or note */
   search?: string;
+  /** The link with this external ID */
+  external_id?: string;
   /** Links with exactly this tag */
   tag?: string;
   /** A domain of the account, or the shared domain */
@@ -1125,7 +1137,7 @@ export interface QrCode {
   foreground: string;
   /** Background color, such as #fff or #ffffff */
   background: string;
-  /** Error correction, from L (lowest) to H (highest) */
+  /** Error correction of the image, which a logo raises as needed */
   level: ErrorCorrection;
   /** Shape of the modules */
   style: ModuleStyle;
@@ -1135,6 +1147,14 @@ export interface QrCode {
   margin: number;
   /** Width of the PDF in millimeters */
   width_mm: number;
+  /** Whether to show the logo of the domain, or else of the account */
+  logo: boolean;
+  /** Longer side of the logo, as a fraction of the code's width */
+  logo_size: number;
+  /** Frame around the code: none, or with text at the bottom */
+  frame: FrameStyle;
+  /** Text of the frame */
+  frame_text: string;
   /** Why scanners may not read the code */
   warnings: string[];
   /** Number of scans of the code */
@@ -1177,6 +1197,14 @@ export interface QrCodeStyle {
   margin?: number | null;
   /** Width of the PDF in millimeters */
   width_mm?: number | null;
+  /** Whether to show the logo of the domain, or else of the account */
+  logo?: boolean | null;
+  /** Longer side of the logo, as a fraction of the code's width */
+  logo_size?: number | null;
+  /** Frame around the code: none, or with text at the bottom */
+  frame?: FrameStyle;
+  /** Text of the frame */
+  frame_text?: string | null;
 }
 export interface Routing {
   /** ID of the link */

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from uuid import UUID
 
 from starlette.types import ASGIApp, Message
@@ -57,7 +57,8 @@ class ApiCalls:
 
     async def _json(self, operation: str, ids: Sequence[str], query: str = "", body: bytes = b"") -> Any:
         endpoint = self._endpoints[operation]
-        path = PREFIX + endpoint.path.format_map(dict(zip(endpoint.names, ids, strict=True)))
+        quoted = (quote(id_, safe="", errors="surrogatepass") for id_ in ids)
+        path = PREFIX + endpoint.path.format_map(dict(zip(endpoint.names, quoted, strict=True)))
         status, headers, content = await self._call(endpoint.method, path, query, body)
         answer: Any = json.loads(content) if content else None
         if status >= 400:

@@ -58,7 +58,10 @@ _DESCRIBED: JsonObject = {
     "hostname": {**_TEXT, "description": "Custom domain, see list_domains"},
     "expires_at": {**_TEXT, "description": "ISO 8601 time"},
     "utm_params": {"type": "object", "description": "utm_source, utm_medium, utm_campaign, utm_term, utm_content"},
-    "options": {"type": "object", "description": "forward_query: none, all or names; forward_path: boolean"},
+    "options": {
+        "type": "object",
+        "description": "forward_query: none, all or names; forward_path: boolean; note; external_id",
+    },
 }
 
 
@@ -88,7 +91,8 @@ DEFINITIONS = (
         "links_list",
         "Search links, newest first. Filters are combined with AND. Without arguments: all links.",
         {
-            "search": {**_TEXT, "description": "Text in title, slug, aliases or destination"},
+            "search": {**_TEXT, "description": "Text in title, slug, aliases, destination or note"},
+            "external_id": _TEXT,
             "tag": _TEXT,
             "hostname": _TEXT,
             "status": _STATUS,
@@ -98,7 +102,7 @@ DEFINITIONS = (
     Definition(
         "get_link",
         "links_get",
-        "All details of one link, with its rules and A/B variants.",
+        "All details of one link, with its options, rules and A/B variants.",
         {"link": _LINK},
         ("link",),
     ),
@@ -118,8 +122,12 @@ DEFINITIONS = (
         "links_update",
         'Change a link. What is omitted stays; "" removes a value; tags replaces all tags. utm_params needs'
         " destination_url. Visitors are redirected to the new destination immediately.",
-        {"link": _LINK, **_DESCRIBED, "status": {**_STATUS, "description": "inactive disables the link"}},
-        ("link",),
+        {
+            "link": _LINK,
+            "external_id": {**_TEXT, "description": "Instead of link; creates the link if none has it"},
+            **_DESCRIBED,
+            "status": {**_STATUS, "description": "inactive disables the link"},
+        },
         is_read_only=False,
         is_destructive=True,
         is_open=True,

@@ -17,6 +17,7 @@ _TOP = 8
 _MAX_SERIES = 60
 _UNKNOWN = {"referrers": "direct"}
 """As in the filters of clicks."""
+_OF_LINK = {"link_id", "updated_at"}
 _TIMES = ("from", "to", "first_clicked_at", "last_clicked_at")
 _LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "targets")
 _LISTS_OF_LABELS = ("tags", "hostnames", "utm_sources", "utm_mediums", "utm_campaigns")
@@ -81,17 +82,24 @@ def unchecked(answer: Any) -> JsonObject:
     return {"unchecked": answer["unchecked"]} if "unchecked" in answer else {}
 
 
-def whole_link(link: JsonObject, base_url: str, routing: JsonObject | None = None) -> JsonObject:
-    """All fields that have a value. Slug and hostname are in the short URL."""
-    rules = {name: value for name, value in (routing or {}).items() if value and name not in {"link_id", "updated_at"}}
+def whole_link(link: JsonObject, base_url: str, more: Mapping[str, JsonObject]) -> JsonObject:
+    """All fields that have a value. Slug and hostname are in the short URL. `more`: what else a link has."""
     fields = {name: value for name, value in link.items() if value and name not in {"slug", "hostname"}}
     return {
         **{name: shorten(value) if isinstance(value, str) else value for name, value in fields.items()},
         **listed_link(link, urlsplit(base_url).scheme),
         **{name: fields[name] for name in ("title", "destination_url", "tags", "og_image") if name in fields},
-        **({"routing": rules} if rules else {}),
+        **{name: shown for name, values in more.items() if (shown := _set_values(values))},
         "updated_at": _moment(link["updated_at"]),
         "dashboard_url": f"{base_url}/links/{link['id']}",
+    }
+
+
+def _set_values(values: JsonObject) -> JsonObject:
+    return {
+        name: shorten(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value not in (None, []) and (name, value) != ("has_password", False) and name not in _OF_LINK
     }
 
 

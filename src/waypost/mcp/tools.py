@@ -12,6 +12,8 @@ from waypost.mcp.arguments import find_problems, read_address
 from waypost.mcp.definitions import DEFAULT_ROWS, DEFINITIONS, MAX_ROWS, Definition, ToolName
 
 Arguments = Mapping[str, Any]
+_NAMES = {"link", "external_id"}
+"""Arguments that name a link."""
 
 
 class ToolAnswer(NamedTuple):
@@ -69,17 +71,25 @@ class Tools:
 
     async def _get_link(self, given: Arguments) -> ToolAnswer:
         link = await self._id(given)
-        answer, routing = await self._api.get("links_get", link), await self._api.get("links_get_routing", link)
-        return self._whole_link(answer, routing["data"])
+        answer = await self._api.get("links_get", link)
+        options, routing = [await self._api.get(f"links_get_{name}", link) for name in ("options", "routing")]
+        return self._whole_link(answer, options=options["data"], routing=routing["data"])
 
     async def _create_link(self, given: Arguments) -> ToolAnswer:
         return self._whole_link(await self._api.send("links_create", body=given))
 
     async def _update_link(self, given: Arguments) -> ToolAnswer:
-        changes = {name: None if value == "" else value for name, value in given.items() if name != "link"}
+        changes = {name: None if value == "" else value for name, value in given.items() if name not in _NAMES}
         if not changes:
-            raise ToolError("Nothing to change: name at least one value besides link.")
-        return self._whole_link(await self._api.send("links_update", await self._id(given), body=changes))
+            raise ToolError("Nothing to change: name at least one value besides the link.")
+        if len(_NAMES & given.keys()) != 1:
+            raise ToolError("Name the link by either link or external_id.")
+        if "link" in given:
+            return self._whole_link(await self._api.send("links_update", await self._id(given), body=changes))
+        external_id = given["external_id"]
+        found = (await self._api.get("links_list", external_id=external_id))["data"]
+        operation, id_ = ("links_update", found[0]["id"]) if found else ("links_upsert", external_id)
+        return self._whole_link(await self._api.send(operation, id_, body=changes))
 
     async def _delete_link(self, given: Arguments) -> ToolAnswer:
         await self._api.send("links_delete", await self._id(given))
@@ -115,8 +125,8 @@ class Tools:
         page = results.page("domains", list(map(results.domain, answer["data"])), answer["meta"])
         return ToolAnswer(results.as_data({"shared_domain": self._shared_domain, **page}))
 
-    def _whole_link(self, answer: Any, routing: results.JsonObject | None = None) -> ToolAnswer:
-        link = results.whole_link(answer["data"], self._base_url, routing)
+    def _whole_link(self, answer: Any, **more: results.JsonObject) -> ToolAnswer:
+        link = results.whole_link(answer["data"], self._base_url, more)
         return ToolAnswer(results.as_data(link | results.unchecked(answer)))
 
     async def _id(self, given: Arguments) -> str:

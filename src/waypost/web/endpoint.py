@@ -13,10 +13,11 @@ endpoints, and gives the list to the process together with the dependencies of t
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -46,9 +47,9 @@ class Endpoint:
     path: str
     """Below `PREFIX`."""
     respond: Callable[..., Awaitable[Response]]
-    """Gets, in this order: dependencies, the caller, the ids of the path, the valid fields of the body and the problems
-    of the others, and the request if there are `parameters`. Without a key: dependencies and the request. Its docstring
-    is the description in the document.
+    """Gets, in this order: dependencies, the caller, the ids and texts of the path, the valid fields of the body and
+    the problems of the others, and the request if there are `parameters` of the query. Without a key: dependencies and
+    the request. Its docstring is the description in the document.
     """
     summary: str
     scope: KeyScope | None
@@ -58,6 +59,8 @@ class Endpoint:
     status: int = 200
     """Of a success."""
     _: KW_ONLY
+    may_create: bool = False
+    """Whether the function may also answer 201 itself."""
     name: str = ""
     """Group and method in clients, if they are not the first word of the path and the name of the function."""
     tag: str = ""
@@ -133,6 +136,8 @@ class _Row(NamedTuple):
     deps: Any
     names: list[str]
     """Of what varies in the path."""
+    texts: Collection[str]
+    """Those that are no ids. One that needs a key is alone, and last: any text but an empty one, slashes included."""
 
 
 class EndpointTable(BaseRoute):
@@ -142,24 +147,31 @@ class EndpointTable(BaseRoute):
         self.endpoints = [endpoint for _, endpoints in groups for endpoint in endpoints]
         self._guard = guard
         self._rows: dict[str | tuple[str, ...], dict[str, _Row]] = defaultdict(dict)
-        """By path, or by its segments where some vary, which are empty then; and by method."""
+        """By path, by what is before the text at its end, or by its segments where ids vary, which are empty then; and
+        by method.
+        """
         for deps, endpoints in groups:
             for endpoint in endpoints:
                 path, names = PREFIX + endpoint.path, endpoint.names
-                methods = self._rows[tuple(_NAME.sub("", path).split("/")) if names else path]
-                methods |= dict.fromkeys(endpoint.methods, _Row(endpoint, deps, names))
+                texts = {each["name"] for each in endpoint.parameters if each["in"] == "path"}
+                blank, has_ids = _NAME.sub("", path), {*names} > texts
+                methods = self._rows[tuple(blank.split("/")) if has_ids else (blank,) if texts else path]
+                methods |= dict.fromkeys(endpoint.methods, _Row(endpoint, deps, names, texts))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        found = list(self._find(scope["path"])) if scope["type"] == "http" else []
+        found = list(self._find(scope["path"], scope["raw_path"])) if scope["type"] == "http" else []
         for methods, values in found:
             if row := methods.get(scope["method"]):
                 return Match.FULL, {"endpoint": row, "path_params": dict(zip(row.names, values, strict=True))}
         return (Match.PARTIAL, {"endpoint": None}) if found else (Match.NONE, {})
 
-    def _find(self, path: str) -> Iterator[tuple[dict[str, _Row], Sequence[str]]]:
+    def _find(self, path: str, raw_path: bytes) -> Iterator[tuple[dict[str, _Row], Sequence[str]]]:
         """Yield what the path could be: `/links/bulk` is also that of a link."""
         if methods := self._rows.get(path):
             yield methods, ()
+        before, _, text = raw_path.decode("latin-1").rpartition("/")
+        if text and (methods := self._rows.get((f"{before}/",))):
+            yield methods, [unquote(text, errors="surrogateescape")]
         segments = path.split("/")
         values = segments[_FIRST_VALUE::2]
         segments[_FIRST_VALUE::2] = [""] * len(values)
@@ -184,15 +196,17 @@ class EndpointTable(BaseRoute):
 
 
 async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
-    endpoint = row.endpoint
-    arguments, problems = [row.deps, caller, *map(require_id, request.path_params.values())], Problems()
+    endpoint, values = row.endpoint, request.path_params.items()
+    named = [value if name in row.texts else require_id(value) for name, value in values]
+    arguments, problems = [row.deps, caller, *named], Problems()
     if endpoint.body:
         fields, problems = await _parse(endpoint, endpoint.body, request)
         arguments += [fields, problems]
-    if endpoint.parameters:
+    if len(endpoint.parameters) > len(row.texts):
         arguments.append(request)
     response = await endpoint.respond(*arguments)
-    response.status_code = endpoint.status
+    if not endpoint.may_create:
+        response.status_code = endpoint.status
     if endpoint.checks_destination and problems.reasons:
         response.headers[DESTINATION_CHECK] = "unreachable"
     return response

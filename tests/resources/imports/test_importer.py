@@ -16,7 +16,7 @@ from waypost.resources import links
 from waypost.resources.imports import rules
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import MAX_WARNINGS, Progress
-from waypost.resources.imports.source import Address, SourceError
+from waypost.resources.imports.source import Address, SourceError, SourceLink
 from waypost.resources.links import Link, aliases
 from waypost.resources.links import store as link_store
 from waypost.resources.links.model import COLUMNS, NOT_DELETED
@@ -110,6 +110,32 @@ async def test_links_that_forward_do_it_here(db: Database, alice: Person) -> Non
     assert (again.counts.updated, again.counts.unchanged) == (0, 2)
     await run(deps, alice, Pages([[link("a"), link("b")]]))
     assert await forwarded() == [None, None]
+
+
+async def test_notes_and_external_ids_come_along_where_they_can(db: Database, alice: Person) -> None:
+    def marked(name: str, external_id: str | None, note: str | None = None) -> SourceLink:
+        return replace(link(name), external_id=external_id, note=note)
+
+    async def found() -> list[tuple[str | None, str | None]]:
+        of = await stored(db)
+        return [(of[name].external_id, of[name].note) for name in "abcd"]
+
+    deps = new_deps(db)
+    page = [marked("a", "1", "One\r\ntwo\0"), marked("b", "1"), marked("c", "x y", "n" * 2_001), marked("d", "4")]
+    report = await run(deps, alice, Pages([page]))
+    assert await found() == [("1", "One\r\ntwo"), (None, None), (None, "n" * 2_000), ("4", None)]
+    assert report.warnings[1:] == [
+        "The external ID is left out: another link has it (b)",
+        "The external ID is left out. This must have no blanks and no invisible characters (c)",
+        "The note is cut off after 2,000 characters (c)",
+    ]
+    assert (await run(deps, alice, Pages([page]))).counts.unchanged == 4
+    page[0], page[1], page[3] = marked("a", "5"), marked("b", "6"), marked("d", "5")
+    report = await run(deps, alice, Pages([page]))
+    assert (report.counts.updated, report.warnings[1:]) == (3, ["The external ID is left out: another link has it (d)"])
+    assert await found() == [("5", None), ("6", None), (None, "n" * 2_000), ("4", None)]
+    async with db.read() as tx:
+        assert len(await link_store.find_external(tx, alice.account_id, ["4", "5", "7", None])) == 2
 
 
 async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: Person) -> None:

@@ -112,6 +112,15 @@ async def test_a_deletion_can_be_undone(env: Env, monkeypatch: pytest.MonkeyPatc
         await undo(env, deletion)
 
 
+async def test_a_link_whose_external_id_is_used_again_stays_deleted(env: Env) -> None:
+    made = [await env.make(slug=f"s{n}", options={"external_id": f"{n}"}) for n in range(2)]
+    deletion = await start(env, "delete", ALL)
+    await env.make(options={"external_id": "0"})
+    restored = await undo(env, deletion)
+    assert restored.refused == [["go.test/s0", "Another link uses its slug or its external ID now."]]
+    assert (await env.find(made[1])).json()["data"] == made[1]
+
+
 async def test_aliases_come_back_with_their_link(env: Env) -> None:
     await domain(env.deps.db, env.alice.account_id, test_aliases.NAME)
     await test_aliases.added(env, await env.make(slug="one"), "old/path")

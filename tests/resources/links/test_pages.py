@@ -357,3 +357,27 @@ async def test_the_form_forwards(place: WebApp, site: Website) -> None:
     assert saved.status_code == 303
     page = (await ada.get(f"/links/{link}/edit")).text
     assert ('value="names" selected' in page, 'value="no" selected' in page) == (False, True)
+
+
+async def test_the_form_has_a_note_and_an_external_id(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    sent = {"options[note]": " For <b>Åsa</b>\r\nand Bo ", "options[external_id]": " A/1 "}
+    link = await make(ada, site, slug="a", **sent)
+    shown = "For &lt;b&gt;Åsa&lt;/b&gt;\nand Bo"
+    page = (await ada.get(f"/links/{link}/edit")).text
+    assert (page.count(shown), 'value="A/1"' in page) == (2, True)
+    for path in (f"/links/{link}", "/links?search=%C3%A5sa", "/links?external_id=A%2F1"):
+        assert shown in (await ada.get(path)).text, path
+    assert shown not in (await ada.get("/links?external_id=A")).text
+    viewer = await place.member("vic@example.com", ada.account, "viewer")
+    settings = (await viewer.get(f"/links/{link}/edit")).text
+    assert (shown in settings, "A/1" in settings) == (True, True)
+    copy = (await ada.get(f"/links/new?from={link}")).text
+    assert (shown in copy, "A/1" in copy) == (True, False)
+    base = {"destination_url": site.url()}
+    refused = await ada.post("/links/new", base | sent)
+    assert (refused.status_code, "Another link of your account has this external ID" in refused.text) == (422, True)
+    unchanged = await ada.post(f"/links/{link}/edit", base | {"slug": "a"} | sent)
+    assert (unchanged.status_code, site.seen) == (303, ["/page"])
+    await ada.post(f"/links/{link}/edit", base | {"slug": "a", "options[note]": "", "options[external_id]": ""})
+    assert "A/1" not in (await ada.get(f"/links/{link}/edit")).text

@@ -40,6 +40,7 @@ from waypost_client.models import (
     ErrorCorrection,
     EventType,
     Filters,
+    FrameStyle,
     HealthStatus,
     Link,
     LinkHealth,
@@ -680,7 +681,7 @@ class Links:
     async def get_options(self, id: str) -> LinkOptions:
         """Get a link's options.
 
-        Null means that the link follows the options of its domain.
+        Null means that the link follows its domain, or has no note or external ID.
 
         Args:
             id: ID of the link.
@@ -707,6 +708,7 @@ class Links:
         page: int | None = None,
         per_page: int | None = None,
         search: str | None = None,
+        external_id: str | None = None,
         tag: str | None = None,
         hostname: str | None = None,
         status: LinkStatus | None = None,
@@ -721,7 +723,8 @@ class Links:
         Args:
             page: First page to read.
             per_page: Objects in each page; default: 100, the maximum.
-            search: Text in title, slug, aliases or destination.
+            search: Text in title, slug, aliases, destination or note.
+            external_id: The link with this external ID.
             tag: Links with exactly this tag.
             hostname: A domain of the account, or the shared domain.
             status: Status of the link.
@@ -736,6 +739,7 @@ class Links:
                 "page": page,
                 "per_page": per_page,
                 "search": search,
+                "external_id": external_id,
                 "tag": tag,
                 "hostname": hostname,
                 "status": status,
@@ -935,11 +939,12 @@ class Links:
         *,
         forward_query: str | Sequence[str] | Omitted | None = OMITTED,
         forward_path: bool | Omitted | None = OMITTED,
+        note: str | Omitted | None = OMITTED,
+        external_id: str | Omitted | None = OMITTED,
     ) -> LinkOptions:
         """Change a link's options.
 
-        Options that are left out stay as they are; None lets the link follow its domain. The next visit
-        follows them.
+        Options that are left out stay as they are; None resets one. The next visit follows them.
 
         Args:
             id: ID of the link.
@@ -947,12 +952,83 @@ class Links:
                 or 1 to 20 names, of which an asterisk at the end matches the rest; None as the domain says.
             forward_path: Whether what follows the link's path in the visitor's address is added to the path of
                 the destination; None as the domain says.
+            note: Text for the members of the account, which searches find.
+            external_id: ID of the link in another system: visible characters without blanks, unique in the
+                account.
         """
         return await self._sender.send(
             lambda payload: LinkOptions.from_json(payload["data"]),
             "PATCH",
             path_of("links", id, "options"),
-            body={"forward_query": forward_query, "forward_path": forward_path},
+            body={
+                "forward_query": forward_query,
+                "forward_path": forward_path,
+                "note": note,
+                "external_id": external_id,
+            },
+        )
+
+    async def upsert(
+        self,
+        external_id: str,
+        *,
+        destination_url: str,
+        slug: str | Omitted | None = OMITTED,
+        title: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        og_title: str | Omitted | None = OMITTED,
+        og_description: str | Omitted | None = OMITTED,
+        og_image: str | Omitted | None = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED,
+        tags: Sequence[str] | Omitted | None = OMITTED,
+        expires_at: datetime | str | Omitted | None = OMITTED,
+        pixel_ids: Sequence[str] | Omitted | None = OMITTED,
+        options: LinkOptionsUpdate | Omitted = OMITTED,
+        og_image_file: File | Omitted = OMITTED,
+    ) -> Link:
+        """Create or change a link by its external ID.
+
+        Creates the link with this external ID (201), or changes the fields that you send (200): those that
+        are left out or None stay, and a link that exists needs no `destination_url`. The same destination
+        is not fetched again. Of several requests at once, one creates the link.
+
+        Args:
+            external_id: External ID of the link.
+            destination_url: http:// or https:// URL that visitors are redirected to, including the UTM
+                parameters.
+            slug: Path of the short URL: letters, digits, hyphens and underscores. Default: generated.
+            title: Title. Default: the title of the destination's page.
+            hostname: Verified or unverified domain of the account. Default: the shared domain.
+            og_title: Title in link previews.
+            og_description: Description in link previews.
+            og_image: URL of the image in link previews.
+            utm_params: UTM parameters, which are added to the destination URL.
+            tags: Tags.
+            expires_at: Time of expiry; None for never.
+            pixel_ids: IDs of the pixels that fire on the link.
+            options: Options of the link; those that are left out stay as they are.
+            og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
+                `og_image`.
+        """
+        return await self._sender.send(
+            lambda payload: Link.from_json(payload["data"]),
+            "PUT",
+            path_of("links", "by-external-id", external_id),
+            body={
+                "destination_url": destination_url,
+                "slug": slug,
+                "title": title,
+                "hostname": hostname,
+                "og_title": og_title,
+                "og_description": og_description,
+                "og_image": og_image,
+                "utm_params": utm_params,
+                "tags": tags,
+                "expires_at": expires_at,
+                "pixel_ids": pixel_ids,
+                "options": options,
+                "og_image_file": og_image_file,
+            },
         )
 
 
@@ -1122,6 +1198,10 @@ class Qrcodes:
         size: int | Omitted | None = OMITTED,
         margin: int | Omitted | None = OMITTED,
         width_mm: int | Omitted | None = OMITTED,
+        logo: bool | Omitted | None = OMITTED,
+        logo_size: float | Omitted | None = OMITTED,
+        frame: FrameStyle | Omitted = OMITTED,
+        frame_text: str | Omitted | None = OMITTED,
         idempotency_key: str | None = None,
     ) -> QrCode:
         """Set the style of a link's QR code.
@@ -1137,6 +1217,10 @@ class Qrcodes:
             size: Width and height of the PNG image in pixels.
             margin: Empty space around the code, in modules. The standard is 4.
             width_mm: Width of the PDF in millimeters.
+            logo: Whether to show the logo of the domain, or else of the account.
+            logo_size: Longer side of the logo, as a fraction of the code's width.
+            frame: Frame around the code: none, or with text at the bottom.
+            frame_text: Text of the frame.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
         """
@@ -1152,6 +1236,10 @@ class Qrcodes:
                 "size": size,
                 "margin": margin,
                 "width_mm": width_mm,
+                "logo": logo,
+                "logo_size": logo_size,
+                "frame": frame,
+                "frame_text": frame_text,
             },
             idempotency_key=idempotency_key,
         )

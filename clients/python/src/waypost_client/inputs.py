@@ -134,6 +134,10 @@ class LinkOptionsUpdate(TypedDict, total=False):
     forward_path: bool | None
     """Whether what follows the link's path in the visitor's address is added to the path of the destination; None as
     the domain says."""
+    note: str | None
+    """Text for the members of the account, which searches find."""
+    external_id: str | None
+    """ID of the link in another system: visible characters without blanks, unique in the account."""
 
 
 class RuleInput(TypedDict):

@@ -49,6 +49,9 @@ ErrorCorrection: TypeAlias = Literal["L", "M", "Q", "H"]
 EventType: TypeAlias = Literal["link.created", "link.clicked", "pixel.fired"]
 """Type of an event that a webhook can subscribe to."""
 
+FrameStyle: TypeAlias = Literal["none", "bottom"]
+"""Frame around a QR code."""
+
 HealthStatus: TypeAlias = Literal["ok", "broken", "uncertain", "unchecked"]
 """`broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed otherwise, or
 not on three days yet; `unchecked`: not visited yet."""
@@ -938,6 +941,10 @@ class LinkOptions:
     forward_path: bool | None
     """Whether what follows the link's path in the visitor's address is added to the path of the destination; None as
     the domain says."""
+    note: str | None
+    """Text for the members of the account, which searches find."""
+    external_id: str | None
+    """ID of the link in another system: visible characters without blanks, unique in the account."""
     updated_at: datetime
     """Time of the last change of the link."""
 
@@ -949,6 +956,8 @@ class LinkOptions:
             link_id=get("link_id"),
             forward_query=get("forward_query"),
             forward_path=get("forward_path"),
+            note=get("note"),
+            external_id=get("external_id"),
             updated_at=read_time(get("updated_at")),
         )
 
@@ -1302,7 +1311,7 @@ class QrCode:
     background: str
     """Background color, such as #fff or #ffffff."""
     level: ErrorCorrection | str
-    """Error correction, from L (lowest) to H (highest)."""
+    """Error correction of the image, which a logo raises as needed."""
     style: ModuleStyle | str
     """Shape of the modules."""
     size: int
@@ -1311,6 +1320,14 @@ class QrCode:
     """Empty space around the code, in modules. The standard is 4."""
     width_mm: int
     """Width of the PDF in millimeters."""
+    logo: bool
+    """Whether to show the logo of the domain, or else of the account."""
+    logo_size: float
+    """Longer side of the logo, as a fraction of the code's width."""
+    frame: FrameStyle | str
+    """Frame around the code: none, or with text at the bottom."""
+    frame_text: str
+    """Text of the frame."""
     warnings: list[str]
     """Why scanners may not read the code."""
     scans: int
@@ -1340,6 +1357,10 @@ class QrCode:
             size=get("size"),
             margin=get("margin"),
             width_mm=get("width_mm"),
+            logo=get("logo"),
+            logo_size=get("logo_size"),
+            frame=get("frame"),
+            frame_text=get("frame_text"),
             warnings=get("warnings"),
             scans=get("scans"),
             image_url=get("image_url"),

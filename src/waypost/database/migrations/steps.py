@@ -42,12 +42,14 @@ def _autocommit() -> Iterator[None]:
     connection.execution_options(isolation_level=level)
 
 
-def create_index(name: str, table: str, columns: list[str], where: sa.TextClause | None = None) -> None:
+def create_index(
+    name: str, table: str, columns: list[str], where: sa.TextClause | None = None, *, unique: bool = False
+) -> None:
     """Create an index, again if there is one. On PostgreSQL others read and write the table meanwhile."""
     if op.get_bind().dialect.name == "postgresql":
         with _autocommit():
             op.drop_index(name, table, if_exists=True, postgresql_concurrently=True)
-            op.create_index(name, table, columns, postgresql_concurrently=True, postgresql_where=where)
+            op.create_index(name, table, columns, unique=unique, postgresql_concurrently=True, postgresql_where=where)
     else:
         op.drop_index(name, table, if_exists=True)
-        op.create_index(name, table, columns, sqlite_where=where)
+        op.create_index(name, table, columns, unique=unique, sqlite_where=where)

@@ -182,6 +182,7 @@ class Decider:
                 changed.append(ChangedDraft(here[id_], draft, names))
         placed = await self._place(tx, await self._with_free_ids(tx, new), done)
         placed = [_protected(draft, done) if draft.is_protected else draft for draft in placed]
+        placed, changed = await self._with_free_external_ids(tx, placed, changed, done)
         free = await self._find_free_aliases(tx, placed, changed, done)
         done.counts.created, done.counts.updated, done.counts.aliases = len(placed), len(changed), len(free)
         counted = [*placed, *(change.draft for change in changed if "clicks" in change.names)]
@@ -196,6 +197,25 @@ class Decider:
         in_use = await links.find_accounts(tx, (draft.link.id for draft in new if draft.source.archived))
         return [
             replace(draft, link=replace(draft.link, id=new_id())) if draft.link.id in in_use else draft for draft in new
+        ]
+
+    async def _with_free_external_ids(
+        self, tx: Tx, new: Sequence[Draft], changed: Sequence[ChangedDraft], done: PageReport
+    ) -> tuple[list[Draft], list[ChangedDraft]]:
+        """Leave out the external IDs that another link has: one here, or one before it on the page."""
+        ids = [draft.link.external_id for draft in (*new, *(change.draft for change in changed))]
+        link_of = await link_store.find_external(tx, self._account_id, ids)
+
+        def freed(draft: Draft, link_id: UUID, kept: str | None) -> Draft:
+            external_id = draft.link.external_id
+            if external_id is None or link_of.setdefault(external_id, link_id) == link_id:
+                return draft
+            done.warn("The external ID is left out: another link has it", draft.example)
+            return replace(draft, link=replace(draft.link, external_id=kept))
+
+        return [freed(draft, draft.link.id, None) for draft in new], [
+            replace(change, draft=freed(change.draft, change.before.id, change.before.external_id))
+            for change in changed
         ]
 
     async def _place(self, tx: Tx, drafts: Sequence[Draft], done: PageReport) -> list[Draft]:

@@ -11,7 +11,8 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from waypost.kit.fields import MAX_URL
+from waypost.kit.errors import Errors
+from waypost.kit.fields import MAX_URL, parse
 from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
 from waypost.resources.imports.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
@@ -19,7 +20,7 @@ from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, MAX_ALIASES, PATH_TOO_LONG
 from waypost.resources.links.model import UNTITLED, Link
 from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
-from waypost.resources.links.schemas import MAX_TAGS
+from waypost.resources.links.schemas import MAX_NOTE, MAX_TAGS, LinkOptionsChange
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
 """Problems of paths that no visitor can have used. With others, a link on the shared domain gets another slug."""
@@ -29,10 +30,13 @@ _MAX_TEXT = 255
 _MAX_PRINTED = 500
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Control characters, line ends, and marks that change the direction of text."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
+"""What no text of several lines may have."""
 
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
 _link_values = attrgetter(*LINK_FIELDS)
-FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "forward_query", "archived")
+OPTIONS = ("forward_query", "note", "external_id")
+FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "options", "archived")
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
 _DIGEST_SIZE = 8  # hexadecimal digits per field; the last two have none for most links of another service
 _KEPT = {
@@ -134,11 +138,21 @@ def draft(
         is_enabled=source.is_enabled and not fitted.is_disabled,
         starts_at=fitted.starts_at,
         click_limit=fitted.click_limit,
-        forward_query="all" if source.forwards_query else None,
+        **_options(source)[0],
     )
     if source.archived:
         link = replace(link, **source.archived.copied_fields(pixels))
     return Draft(key, link, source, host, _digest(link, source), fitted)
+
+
+def _options(source: SourceLink) -> tuple[Mapping[str, Any], Errors]:
+    """Return the fields of the link, and the problems of those that are left out."""
+    note = source.note and _CONTROLS.sub("", source.note)[:MAX_NOTE]
+    sent = {"forward_query": "all" if source.forwards_query else None, "note": note, "external_id": source.external_id}
+    if not any(sent.values()):
+        return {}, {}
+    options, problems = parse(LinkOptionsChange, sent)
+    return options.values, problems.errors
 
 
 def _path(source: SourceLink, host: Host) -> str:
@@ -172,6 +186,10 @@ def warnings_about(draft: Draft) -> Iterator[str]:
     yield from draft.fitted.notes
     for part in source.left_out:
         yield f"Left out: {part}"
+    for texts in _options(source)[1].values():
+        yield f"The external ID is left out. {texts[0].rstrip('.')}"
+    if len(source.note or "") > MAX_NOTE:
+        yield f"The note is cut off after {MAX_NOTE:,} characters"
     if source.created_at and _utc(source.created_at) > draft.link.created_at:
         yield "The creation date is in the future: that of the import is used"
     if len(source.title or "") > _MAX_TEXT:
@@ -192,7 +210,7 @@ def changed_fields(before: str, after: str) -> list[str]:
 
 def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
-    replaced = {name for name in names if name in LINK_FIELDS or name == "forward_query"}
+    replaced = {name for name in names if name in LINK_FIELDS} | (set(OPTIONS) if "options" in names else set())
     if "archived" in names:
         replaced = Link.__dataclass_fields__.keys() - _KEPT - ({"og_image"} if link.og_image_file_name else set())
     own: dict[str, Any] = {name: getattr(new, name) for name in replaced}
@@ -222,8 +240,11 @@ def _digest(link: Link, source: SourceLink) -> str:
         _routing_text(source),
         str(link.click_limit or ""),
     )
-    if source.forwards_query:
-        texts = *texts, "all"
+    options = "all" if source.forwards_query else ""
+    if source.note or source.external_id:
+        options = json.dumps([options, source.note, source.external_id])
+    if options:
+        texts = *texts, options
     if source.archived:
         texts = *texts, "", json.dumps(source.archived.to_compare(link), sort_keys=True)
     return "".join(map(_digest_of, texts))

@@ -18,7 +18,6 @@ from waypost.database import Database, Id, Instant, NamedRow, Tx, bulk
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
-from waypost.kit.forward_query import from_text
 from waypost.kit.pagination import PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, health, routing, store
@@ -39,13 +38,13 @@ from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.routing.schemas import RoutingJson
 from waypost.resources.links.routing.schemas import to_json as routing_to_json
-from waypost.resources.links.schemas import LinkJson, to_json
+from waypost.resources.links.schemas import LinkJson, LinkOptionsChange, options_of, to_json
 from waypost.resources.links.tags import store as tags
 from waypost.resources.links.tags.schemas import TagJson
 from waypost.resources.links.tags.schemas import to_json as tag_to_json
 
 _EXPORT_BATCH = 1_000
-_CSV_COLUMNS = tuple(LinkJson.__annotations__)
+_CSV_COLUMNS = (*LinkJson.__annotations__, *LinkOptionsChange.model_fields)
 _TAR_BLOCK = 512
 
 
@@ -80,7 +79,7 @@ def _csv_lines(batch: Sequence[ExportedLink]) -> str:
 def _csv_cells(row: Mapping[str, Any]) -> Iterable[Any]:
     """Lists are separated by commas, UTM parameters written as a query."""
     for column in _CSV_COLUMNS:
-        value = row[column]
+        value = row[column] if column in row else row["options"][column]
         if isinstance(value, list):
             yield ",".join(value)
         else:
@@ -101,7 +100,7 @@ async def export_account_data(context: Context, account_id: UUID, now: datetime)
         yield [
             {
                 **to_json(link, context),
-                "options": {"forward_query": from_text(link.forward_query), "forward_path": link.forward_path},
+                "options": options_of(link),
                 "is_enabled": link.is_enabled,
                 "uploaded_image": link.og_image_file_name,
                 "imported_clicks": imported.get(link.id, 0),

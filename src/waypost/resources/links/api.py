@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
-from waypost.resources.links import options_api, service
+from waypost.resources.links import options_api, service, sync
 from waypost.resources.links.aliases import api as alias_api
 from waypost.resources.links.bulk import api as bulk_api
 from waypost.resources.links.deps import Deps
@@ -19,7 +19,7 @@ from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.routing import api as routing_api
-from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
+from waypost.resources.links.schemas import MAX_EXTERNAL_ID, LinkChange, LinkJson, NewLink, to_json
 from waypost.resources.links.tags import api as tag_api
 from waypost.web import (
     PAGING,
@@ -36,10 +36,13 @@ from waypost.web import (
 
 _ONE = "/links/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
+_EXTERNAL_ID = {**_LINE, "maxLength": MAX_EXTERNAL_ID}
 _TIME, _EXAMPLE = {"type": "string", "format": "date-time"}, "2026-08-31T00:00:00Z"
+_SEARCHED = "Text in title, slug, aliases, destination or note"
 _PARAMETERS = (
     *PAGING,
-    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug, aliases or destination", "pricing"),
+    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, _SEARCHED, "pricing"),
+    parameter("external_id", _EXTERNAL_ID, "The link with this external ID", "product-4711"),
     parameter("tag", _LINE, "Links with exactly this tag", "mail"),
     parameter("hostname", _LINE, "A domain of the account, or the shared domain", "go.brand.com"),
     parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Status of the link"),
@@ -77,6 +80,17 @@ async def update(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, 
     return data(to_json(await service.change(deps, caller, link_id, change, problems), deps))
 
 
+async def upsert(deps: Deps, caller: Caller, external_id: str, new: NewLink, problems: Problems) -> Response:
+    """Creates the link with this external ID (201), or changes the fields that you send (200): those that are left out
+    or null stay, and a link that exists needs no `destination_url`. The same destination is not fetched again. Of
+    several requests at once, one creates the link.
+    """
+    link, is_new = await sync.upsert(deps, caller, external_id, new, problems)
+    response = data(to_json(link, deps))
+    response.status_code = 201 if is_new else 200
+    return response
+
+
 async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
     """The short URL returns 404 immediately. Only this account can use the slug again."""
     await service.delete(deps, caller, link_id)
@@ -99,6 +113,20 @@ ENDPOINTS = [
     Endpoint("GET", _ONE, get, "Get a link", "links:read", Data[LinkJson]),
     Endpoint(
         "PATCH", _ONE, update, "Change a link", "links:write", Data[LinkJson], body=LinkChange, checks_destination=True
+    ),
+    Endpoint(
+        "PUT",
+        "/links/by-external-id/{external_id}",
+        upsert,
+        "Create or change a link by its external ID",
+        "links:write",
+        Data[LinkJson],
+        may_create=True,
+        body=NewLink,
+        parameters=(
+            {**parameter("external_id", _EXTERNAL_ID, "External ID of the link", "product-4711"), "in": "path"},
+        ),
+        checks_destination=True,
     ),
     Endpoint("DELETE", _ONE, delete, "Delete a link", "links:write", status=204),
     *alias_api.ENDPOINTS,

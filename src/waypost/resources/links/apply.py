@@ -7,6 +7,8 @@ what it locked; it writes the audit log and the routing.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
+
 from waypost import accounts
 from waypost.context import Context
 from waypost.database import Tx
@@ -23,8 +25,8 @@ from waypost.resources.links.tags import store as tags
 async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPlan], problems: Problems) -> list[Link]:
     """Return the links, in the order of the plans, with slugs that were generated.
 
-    `problems` gets what can be found only here. Raises Invalid if a slug or an id is in use, and NotFound if the
-    account has been deleted: nothing would ever delete its links then.
+    `problems` gets what can be found only here. Raises Invalid if a slug, an id or an external ID is in use, and
+    NotFound if the account has been deleted: nothing would ever delete its links then.
     """
     after = {plan.after.id: rules.with_folded_slug(plan.before, plan.after) for plan in plans}
     new = [after[plan.after.id] for plan in plans if plan.before is None]
@@ -43,9 +45,7 @@ async def apply(context: Context, tx: Tx, account: UUID, plans: Sequence[LinkPla
     if any(old != new for old, new in retags):
         await tags.change_links_counts(tx, account, retags, context.clock())
     added = [alias for plan in plans for alias in plan.aliases]
-    if not await store.add(tx, new, _search_texts(added)):
-        raise Invalid({"body": [rules.FORM_USED]})
-    await store.save(tx, changes)
+    await _write(tx, new, _search_texts(added), changes)
     if led := [link.id for old, link in changes if old.destination_url != link.destination_url]:
         await health.reset(tx, led, context.clock())
     if added:
@@ -74,6 +74,21 @@ async def _move_slugs(tx: Tx, changes: Sequence[tuple[Link, Link]], new: Sequenc
     if await store.reserve_slugs(tx, [*new, *(link for _, link in renamed)]):
         raise Invalid({"slug": [rules.SLUG_TAKEN]})
     await store.release_slugs(tx, [slug for slug, link in renamed if slug > link.slug])
+
+
+async def _write(
+    tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str], changes: Sequence[tuple[Link, Link]]
+) -> None:
+    """Raises Invalid."""
+    try:
+        is_added = await store.add(tx, new, search_texts)
+        await store.save(tx, changes)
+    except IntegrityError as error:
+        if "external_id" not in str(error.orig):
+            raise
+        raise Invalid({"options.external_id": [rules.EXTERNAL_ID_TAKEN]}) from None
+    if not is_added:
+        raise Invalid({"body": [rules.FORM_USED]})
 
 
 def _search_texts(added: Sequence[Alias]) -> Mapping[UUID, str]:

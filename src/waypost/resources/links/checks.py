@@ -61,7 +61,8 @@ async def run_cheap_checks(
     if fields.pixel_ids:
         async with deps.db.read() as tx:
             rules.check_pixels(fields, await pixels.find_own_ids(tx, account, fields.pixels), problems)
-    # the transaction checks slug and quota again: here they only avoid expensive checks
+    # the transaction checks slug, external ID and quota again: here they only avoid expensive checks
+    await _check_external_id(deps, account, fields, problems, before)
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:
             owner = await store.find_slug_owner(tx, fields.slug)
@@ -74,6 +75,17 @@ async def run_cheap_checks(
         if used - (before.og_image_bytes if before else 0) >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
     return ResolvedFields(url, domain)
+
+
+async def _check_external_id(
+    deps: Deps, account: UUID, fields: LinkFields, problems: Problems, before: Link | None
+) -> None:
+    external_id = fields.options and fields.options.external_id
+    if external_id and (before or isinstance(fields, NewLink)):  # not for a change of many links
+        async with deps.db.point_read() as tx:
+            link_of = await store.find_external(tx, account, [external_id])
+        if not {*link_of.values()} <= {before.id if before else None}:
+            problems.add("options.external_id", rules.EXTERNAL_ID_TAKEN)
 
 
 async def run_expensive_checks(

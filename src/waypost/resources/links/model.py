@@ -74,6 +74,8 @@ links = Table(
     Column("folded_slug", SLUG),  # the slug in lower case; null for a generated one
     Column("forward_query", Text),  # see `kit.forward_query`; null: as the domain says
     Column("forward_path", Boolean),  # the same
+    Column("note", Text),
+    Column("external_id", SLUG),
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
 _WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
@@ -84,6 +86,14 @@ Index(
     *(links.c[name] for name in ("folded_slug", "domain_id")),
     sqlite_where=_IS_NAMED,
     postgresql_where=_IS_NAMED,
+)
+_IS_EXTERNAL = NOT_DELETED & links.c.external_id.is_not(None)
+Index(
+    "uq_links_external_id",
+    *(links.c[name] for name in ("account_id", "external_id")),
+    unique=True,
+    sqlite_where=_IS_EXTERNAL,
+    postgresql_where=_IS_EXTERNAL,
 )
 TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
 """Sort key of lists by title: the searchable text begins with the title, case-folded."""
@@ -281,6 +291,9 @@ class Link:
     forward_path: bool | None = None
     folded_slug: str | None = None
     """The slug in lower case. None for a generated one, which visitors reach in its own case only."""
+    note: str | None = None
+    external_id: str | None = None
+    """Of the link in another system; unique in the account."""
 
     def status_at(self, now: datetime) -> LinkStatus:
         is_over = self.expires_at is not None and self.expires_at <= now
@@ -294,8 +307,9 @@ class Link:
 
     @property
     def search_text(self) -> str:
-        """Searchable text. Fields contain no line breaks, so no search matches across two of them."""
-        return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
+        """Searchable text. No search has a line break, so none matches across two fields."""
+        note = f"\n{self.note}" if self.note else ""
+        return f"{self.title}\n{self.slug}\n{self.destination_url}{note}".casefold()
 
 
 CLICKS: ColumnElement[int] = func.coalesce(

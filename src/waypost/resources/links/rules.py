@@ -33,6 +33,7 @@ MAX_IMAGES_MB = 500
 FORM_USED = "This form was already submitted and its link has since been deleted. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
 SLUG_USED = "One of your links uses this slug. Choose another one."
+EXTERNAL_ID_TAKEN = "Another link of your account has this external ID. Each link needs its own."
 UNREACHABLE = "The destination URL could not be reached. Check the URL and try again."
 UNSAFE = "The destination URL was flagged as unsafe and cannot be shortened."
 NOT_PUBLIC = "The destination URL is not on the public internet. Use a URL that is reachable from the internet."
@@ -64,7 +65,7 @@ _TAKEN_AS_SENT = LinkFields.model_fields.keys() & Link.__dataclass_fields__.keys
 }
 _BLANK = Link(UUID(int=0), UUID(int=0), EPOCH, EPOCH)
 """Has what null sets a field to."""
-_NOT_IN_ROUTES = ("tags", "updated_at", "changed_by")
+_NOT_IN_ROUTES = ("tags", "note", "external_id", "updated_at", "changed_by")
 
 
 def find_slug_problem(slug: str, reserved: Collection[str]) -> str | None:

@@ -4,12 +4,13 @@ A blank title, og_title or og_description counts as null: on create it is scrape
 cleared. A blank og_image is not an absolute URL and is refused.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
 from uuid import UUID
 
-from pydantic import AfterValidator, InstanceOf
+from pydantic import AfterValidator, Field, InstanceOf
 from typing_extensions import TypedDict
 
 from waypost.context import Context
@@ -41,6 +42,15 @@ from waypost.resources.links.model import Link, LinkStatus
 MAX_SLUG = 255
 MAX_PIXELS = 20
 MAX_TAGS = 100
+MAX_NOTE = 2_000
+MAX_EXTERNAL_ID = 255
+NOT_VISIBLE = "This must have no blanks and no invisible characters."
+
+
+def _check_visible(text: str) -> str:
+    if " " in text or not text.isprintable():
+        raise ValueError(NOT_VISIBLE)
+    return text
 
 
 NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
@@ -49,16 +59,26 @@ TagName = Annotated[ShortText, NOT_BLANK]
 TagList = Annotated[list[TagName], max_entries(MAX_TAGS), Unique]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
+Note = Annotated[LongText, max_characters(MAX_NOTE), NullIfBlank]
+ExternalId = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_EXTERNAL_ID),
+    Documented({"pattern": r"^[^\s\x00-\x1f\x7f]+$"}, AfterValidator(_check_visible)),
+]
 HostnameText = Annotated[Text, AfterValidator(names.canonical_or_lower)]
 
 
 class LinkOptionsChange(Body):
-    """What is left out stays as it is; null means that the link follows its domain."""
+    """What is left out stays as it is; null resets an option to its default."""
 
-    EXAMPLE: ClassVar = {"forward_query": ["utm_*", "gclid"], "forward_path": False}
+    EXAMPLE: ClassVar = {"forward_query": ["utm_*", "gclid"], "external_id": "product-4711"}
 
     forward_query: ForwardQueryField | None = field(f"{FORWARD_QUERY}; null as the domain says", ["utm_*", "gclid"])
     forward_path: bool | None = field(f"{FORWARD_PATH}; null as the domain says", True)
+    note: Note | None = field("Text for the members of the account, which searches find", "For the spring catalog")
+    external_id: ExternalId | None = field(
+        "ID of the link in another system: visible characters without blanks, unique in the account", "product-4711"
+    )
 
     @property
     def values(self) -> dict[str, Any]:
@@ -176,6 +196,8 @@ class LinkOptionsJson(TypedDict):
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
     forward_query: Annotated[ForwardQueryField | None, doc_as(LinkOptionsChange, "forward_query")]
     forward_path: Annotated[bool | None, doc_as(LinkOptionsChange, "forward_path", None)]
+    note: Annotated[str | None, doc_as(LinkOptionsChange, "note")]
+    external_id: Annotated[str | None, doc_as(LinkOptionsChange, "external_id")]
     updated_at: Annotated[TimestampText, doc("Time of the last change of the link", "2026-11-20T02:56:16.123456Z")]
 
 
@@ -184,8 +206,16 @@ def options_json(link: Link) -> LinkOptionsJson:
         "link_id": str(link.id),
         "forward_query": from_text(link.forward_query),
         "forward_path": link.forward_path,
+        "note": link.note,
+        "external_id": link.external_id,
         "updated_at": timestamp(link.updated_at),
     }
+
+
+def options_of(link: Link) -> dict[str, Any]:
+    """Return the options as requests send them."""
+    shown: Mapping[str, Any] = options_json(link)
+    return {name: shown[name] for name in LinkOptionsChange.model_fields}
 
 
 _KEYS: dict[str, Any] = dict.fromkeys(LinkJson.__annotations__)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -50,6 +51,7 @@ _SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).v
 
 _BATCH = 500  # parameters of one statement
 
+T = TypeVar("T")
 SlugOwner = tuple[UUID, UUID | None]
 """The account that has a slug, and the link that uses it."""
 
@@ -69,7 +71,7 @@ SHORT_LINKS = select(
 async def add(tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str]) -> bool:
     """Insert links whose slugs are reserved. False if an id is in use; its concurrent use waits for our commit.
 
-    `search_texts`: what searches also find the links by.
+    `search_texts`: what searches also find the links by. Raises IntegrityError for an external ID that is in use.
     """
     rows = [
         bulk.to_row(links, {name: getattr(link, name) for name in _OWN} | {"search_text": link.search_text + more})
@@ -134,7 +136,10 @@ async def find_by_url(tx: Tx, url: str) -> UUID | None:
 
 
 async def save(tx: Tx, changes: Sequence[tuple[Link, Link]]) -> None:
-    """Write the fields that differ. `changes`: each link before and after, locked by the transaction."""
+    """Write the fields that differ. `changes`: each link before and after, locked by the transaction.
+
+    Raises IntegrityError for an external ID that is in use.
+    """
     names = tuple(
         name for name in _OWN if any(getattr(before, name) != getattr(after, name) for before, after in changes)
     )
@@ -204,11 +209,15 @@ async def find_hidden(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> list[L
 
 
 async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
-    """Restore those of the hidden links whose slugs are not in use again. The caller changes the counters of links."""
+    """Restore those of the hidden links of one account whose slugs and external IDs are not in use again.
+
+    The caller changes the counters of links.
+    """
     is_free = or_(slugs.c.link_id.is_(None), slugs.c.link_id.in_([link.id for link in hidden]))
     unused = select(slugs.c.slug).where(slugs.c.slug.in_([link.slug for link in hidden]), is_free)
     free = set(await tx.scalars(unused.order_by(slugs.c.slug).with_for_update()))
-    restored = [link for link in hidden if link.slug in free]
+    taken = await find_external(tx, hidden[0].account_id, [link.external_id for link in hidden]) if hidden else {}
+    restored = [link for link in hidden if link.slug in free and link.external_id not in taken]
     if restored:
         await tx.execute(_USE_SLUG, [{"used_slug": link.slug, "new_link_id": link.id} for link in restored])
         await tx.execute(update(links).where(links.c.id.in_([link.id for link in restored])).values(deleted_at=None))
@@ -253,6 +262,16 @@ async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, 
         for row in await tx.execute(
             select(*COLUMNS).where(links.c.id.in_(batch), links.c.account_id == account_id, NOT_DELETED)
         )
+    }
+
+
+async def find_external(tx: Tx, account_id: UUID, external_ids: Iterable[str | None]) -> dict[str | None, UUID]:
+    """Return the links that have these external IDs."""
+    query = select(links.c.external_id, links.c.id).where(links.c.account_id == account_id, NOT_DELETED)
+    return {
+        row.external_id: row.id
+        for batch in _batches(filter(None, external_ids))
+        for row in await tx.execute(query.where(links.c.external_id.in_(batch)))
     }
 
 
@@ -369,7 +388,7 @@ async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]
     }
 
 
-def _batches(ids: Iterable[UUID]) -> Iterable[Sequence[UUID]]:
+def _batches(ids: Iterable[T]) -> Iterable[Sequence[T]]:
     remaining = list(ids)
     return (remaining[start : start + _BATCH] for start in range(0, len(remaining), _BATCH))
 

@@ -20,7 +20,7 @@ _IMAGE = "/qrcodes/{id}/image/{format}"
 
 _TEXT = {"type": "string"}
 _IMAGE_PARAMETERS = (
-    {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(get_args(ImageFormat))}},
+    {**parameter("format", {**_TEXT, "enum": list(get_args(ImageFormat))}, "png or svg", "png"), "in": "path"},
     {
         **parameter("v", _TEXT, "The style, as in the URL that the API returned", "1-1d3557-ffffff-Q-dots-512-4"),
         "required": True,

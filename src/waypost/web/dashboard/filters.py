@@ -37,6 +37,7 @@ _SHAPES = {
     "check": "M5 12.5 10 17 19 7",
     "warning": "M12 4 2.5 20h19ZM12 10v4M12 17v.01",
     "bin": "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
+    "note": "M5 4h14v11l-5 5H5ZM14 20v-5h5M8 8h8M8 12h4",
     "pen": "M4 20h4L19 9l-4-4L4 16z",
     "power": "M12 3v9M7.5 6.5a8 8 0 1 0 9 0",
     "grip": "M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01",

@@ -34,7 +34,6 @@ ENUMS = {
     "TlsStatus": "Status of a certificate",
 }
 
-FORMAT = "png or svg"
 IDS = {"alias_id": ("alias", "Alias"), "delivery_id": ("delivery", "Delivery")}
 
 

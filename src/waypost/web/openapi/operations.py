@@ -10,7 +10,7 @@ from waypost.web import idempotency
 from waypost.web.endpoint import PREFIX, Endpoint
 from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.openapi import code_samples, responses
-from waypost.web.openapi.descriptions import FORMAT, GROUPS, IDS
+from waypost.web.openapi.descriptions import GROUPS, IDS
 from waypost.web.openapi.examples import referred
 from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import Schemas, has_file, reference
@@ -42,16 +42,15 @@ def describe(endpoint: Endpoint, schemas: Schemas, base_url: str) -> Schema:
 
 
 def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
-    of_path = {parameter["name"]: parameter["schema"] for parameter in endpoint.parameters if parameter["in"] == "path"}
+    of_path = {parameter["name"]: parameter for parameter in endpoint.parameters if parameter["in"] == "path"}
     for name in endpoint.names:
         if name in of_path:
-            schema = of_path[name]
-            about: Schema = {"description": FORMAT, "schema": schemas.value(schema), "example": schema["enum"][0]}
+            about: Schema = {**of_path[name], "schema": schemas.value(of_path[name]["schema"])}
         else:
             resource, model = IDS.get(name) or GROUPS[endpoint.path.split("/")[1]][2:]
             id_schema, example = {"type": "string", "format": "uuid"}, schemas.example(model)["id"]
             about = {"description": f"ID of the {resource}", "schema": id_schema, "example": example}
-        yield {"name": name, "in": "path", "required": True, **about}
+        yield {"name": name, "in": "path", **about, "required": True}
     for parameter in endpoint.parameters:
         if parameter["in"] == "query":
             default = {"default": parameter["schema"]["default"]} if "default" in parameter["schema"] else {}
@@ -71,7 +70,7 @@ def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> 
 
 
 def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url: str) -> Schema:
-    success: Schema = {"description": HTTPStatus(endpoint.status).phrase}
+    success: Schema = {}
     name = schemas.answer(endpoint.answer) if endpoint.answer else ""
     if endpoint.needs_key:
         replayed = ["Idempotent-Replayed"] if endpoint.takes_idempotency_key else []
@@ -85,8 +84,10 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
             success["content"]["text/csv"] = {"schema": {"type": "string"}, "example": endpoint.csv}
     if endpoint.file:
         success["content"] = {endpoint.file: {"schema": {"type": "string", "format": "binary"}}}
+    statuses = (endpoint.status, 201) if endpoint.may_create else (endpoint.status,)
+    successes = {str(status): {"description": HTTPStatus(status).phrase, **success} for status in statuses}
     others = {str(status): answer for status, answer in endpoint.others.items()}
-    return dict(sorted(({str(endpoint.status): success} | others | _errors(endpoint, operation)).items()))
+    return dict(sorted((successes | others | _errors(endpoint, operation)).items()))
 
 
 def _example(schemas: Schemas, name: str, url: str) -> Any:

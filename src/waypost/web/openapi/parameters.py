@@ -1,4 +1,4 @@
-"""Query parameters of endpoints that read their query themselves."""
+"""Parameters of endpoints that read their query themselves, and of paths that have more than ids."""
 
 from typing import Any
 

@@ -67,6 +67,8 @@ async def test_reads_quoted_cells_and_the_separator_of_excel(tmp_path: Path) -> 
     content = 'sep=;\nURL;Title;Tags\n"https://example.com/1";"a; ""b""\nc";x\n\n;;\n'
     [found] = (await read(tmp_path, content)).links
     assert (found.title, list(found.tags)) == ('a; "b"\nc', ["x"])
+    [found] = (await read(tmp_path, "URL,External ID,Note\nhttps://example.com/1,A/1,'=1\n")).links
+    assert (found.external_id, found.note) == ("A/1", "'=1")
 
 
 async def test_lists_unknown_columns_and_refuses_rows(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from resources.imports.importing import csv_source
 from waypost.resources.imports.source import LinkPage, SourceLink
 
 HEADER = "Destination URL,Slug,Title\n"
-ADDRESSES, CLICKS = "URL,Short link,Title,Notes\n", "URL,Slug,Title,Clicks,Notes\n"
+ADDRESSES, CLICKS = "URL,Short link,Title,Remarks\n", "URL,Slug,Title,Clicks,Remarks\n"
 A, B = "https://www.example.com/a", "https://www.example.com/b"
 
 
@@ -83,7 +83,7 @@ CELLS = {
     "a line break in a cell without quotation marks": Input(
         f"Title,URL,Slug\nOne\nmore,{A},a\nB,{B},b\n", {"a": A, "b": B}, {2: "no destination"}, "fewer cells"
     ),
-    "only cells that are not imported": Input(f"URL,Note\n{A},x\n,Total\n", {A: A}, {3: "no destination"}),
+    "only cells that are not imported": Input(f"URL,Remark\n{A},x\n,Total\n", {A: A}, {3: "no destination"}),
     "one column and a comma": Input(f"URL\n{A}?x=1,2\n{B}\n", {B: B}, {2: "2 cells"}),
     "a quotation mark that is never closed": Input(
         f'{HEADER}{A},a,"5 inch\n{B},b,B\n{B}/c,c,C\n', {"b": B, "c": f"{B}/c"}, {2: "never closed"}
@@ -305,7 +305,7 @@ ENCODINGS = {
         "although a line is not",
     ),
     "other bytes in a column that is not imported": Input(
-        f"URL,Slug,Note\n{A},a,Grüße\n".encode() + f"{B},b,Café\n".encode("cp1252"),
+        f"URL,Slug,Remark\n{A},a,Grüße\n".encode() + f"{B},b,Café\n".encode("cp1252"),
         {"a": A, "b": B},
         {},
         "although a line is not",

@@ -23,6 +23,7 @@ async def test_reads_all_fields() -> None:
             1,
             key="Sale",
             externalId="ours-1",
+            comments="In autumn",
             expiresAt="2024-01-01T00:00:00.000Z",
             expiredUrl="https://www.example.com/over",
             password="open sesame",
@@ -61,7 +62,9 @@ async def test_reads_all_fields() -> None:
                     "password": "open sesame",
                     "fallback_url": "https://www.example.com/over",
                 },
-                left_out=["preview text and image", "external ID", "the end of the A/B test on 2100-01-01"],
+                external_id="ours-1",
+                note="In autumn",
+                left_out=["preview text and image", "the end of the A/B test on 2100-01-01"],
             )
         ]
 

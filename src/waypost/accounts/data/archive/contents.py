@@ -26,7 +26,7 @@ domain_appearances.ndjson  names, colors and texts of the pages of domains
 utm_templates.ndjson   campaign templates
 pixels.ndjson          pixels (without their ids and tokens)
 webhooks.ndjson        webhooks (without their secrets)
-links.ndjson           links, newest first, as the API shows them, and their routing (without passwords)
+links.ndjson           links, newest first, as the API shows them, their options, and routing (without passwords)
 links.csv              links for spreadsheets, without routing
 aliases.ndjson         further addresses of links
 tags.ndjson            tags and their colors

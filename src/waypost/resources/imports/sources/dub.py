@@ -110,9 +110,10 @@ class Dub:
                 fallback_url=text(row, "expiredUrl"),
             ),
             forwards_query=True,  # of every link
+            note=text(row, "comments"),
+            external_id=text(row, "externalId"),
             left_out=[
                 *(["preview text and image"] if row.get("proxy") else []),
-                *(["external ID"] if row.get("externalId") else []),
                 *(["cloaking"] if row.get("rewrite") else []),
                 *([f"the end of the A/B test on {test_ends_at:%Y-%m-%d}"] if is_tested else []),
             ],

@@ -20,6 +20,8 @@ FIELDS: Mapping[str, str] = {
     "expires_at": "Expiration date",
     "clicks": "Clicks",
     "status": "Status",
+    "note": "Note",
+    "external_id": "External ID",
     "id": "ID",
 }
 """What a column may have, and how people call it."""
@@ -37,6 +39,8 @@ _NAMES: Mapping[str, str] = {
     "expires_at": "expiresat expires expirationdate expirydate validuntil",
     "clicks": "clicks totalclicks clickcount visits visitcount",
     "status": "status active isactive enabled isenabled",
+    "note": "note notes comment comments",
+    "external_id": "externalid",
     "id": "id linkid",
 }
 """Names of columns in lower case, without spaces and punctuation. The most exact one of a field comes first."""

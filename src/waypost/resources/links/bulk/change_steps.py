@@ -35,7 +35,7 @@ _ACTIONS: Mapping[Kind, audit.AuditAction] = {  # a changed tag has an entry of 
     "restore": "links.restored",
 }
 
-SLUG_USED_AGAIN = "Another link uses its slug now."
+USED_AGAIN = "Another link uses its slug or its external ID now."
 
 
 async def run(deps: Deps, account: UUID, id_: UUID) -> bool:
@@ -101,7 +101,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
         ids = await changes.find_deleted(tx, deletion, change.cursor, STEP)
         hidden = await store.find_hidden(tx, change.account_id, ids)
         restored, now = await store.unhide(tx, hidden), deps.clock()
-        refused = [(link.short_url(deps.shared_domain), SLUG_USED_AGAIN) for link in hidden if link not in restored]
+        refused = [(link.short_url(deps.shared_domain), USED_AGAIN) for link in hidden if link not in restored]
         if restored:
             own = changes.of_change(deletion), deleted_links.c.link_id.in_([link.id for link in restored])
             await tx.execute(delete(deleted_links).where(*own))

@@ -160,7 +160,10 @@ async def change_in(
                 results.append("unchanged" if plan.after == plan.before else "updated")
     problems = Problems()
     await service.lock_pixels(tx, account, checked.change, problems)
-    await apply(deps, tx, account, list(plans.values()), problems)
+    try:
+        await apply(deps, tx, account, list(plans.values()), problems)
+    except Invalid as error:
+        problems.errors.update(error.errors)
     _raise_if_any(problems)
     return results
 

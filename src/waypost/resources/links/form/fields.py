@@ -6,7 +6,7 @@ may stay.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from waypost.resources.domains.options import forward_form
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink, to_json
+from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink, options_of, to_json
 from waypost.web.dashboard import Form
 
 _STRIPPED = ("destination_url", "slug", "og_image")
@@ -30,7 +30,9 @@ _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
-_NO_OPTIONS = {"forward_query": None, "forward_path": None}
+_OWN_OPTIONS = ("note", "external_id")
+"""Those that domains do not have."""
+_NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,15 @@ def fill_from_link(link: Link, deps: Deps) -> Form:
         **to_json(link, deps),
         "destination_url": without_query_keys(link.destination_url, link.utm_params),
         "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
-        "options": forward_form.fill(from_text(link.forward_query), link.forward_path),
+        "options": {**options_of(link), **forward_form.fill(from_text(link.forward_query), link.forward_path)},
     }
     return Form({name: value for name, value in shown.items() if name in NewLink.model_fields})
 
 
 def fill_copy(link: Link, deps: Deps) -> Form:
-    """Fill the form for a copy. It lacks the slug, and an uploaded image, which is deleted together with its link."""
-    changed = {"slug": None, "og_image": link.og_image, "form_id": str(new_id())}
-    return Form({**fill_from_link(link, deps).fields, **changed})
+    """Fill the form for a copy. It lacks what a link has for itself: the slug, an uploaded image, the external ID."""
+    form = fill_from_link(replace(link, external_id=None), deps)
+    return Form({**form.fields, "slug": None, "og_image": link.og_image, "form_id": str(new_id())})
 
 
 def read_new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
@@ -105,7 +107,7 @@ def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
-    unchanged["options"] = None if fields["options"] is None else forward_form.read(before)
+    unchanged["options"] = None if fields["options"] is None else _read_options(before)
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
@@ -149,8 +151,16 @@ def _read_fields(form: Form) -> dict[str, Any]:
         "tags": [tag for tag in tags if tag],
         "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
         "pixel_ids": form.texts("pixel_ids"),
-        "options": forward_form.read(form),
+        "options": _read_options(form),
     }
+
+
+def _read_options(form: Form) -> dict[str, Any] | None:
+    """Return None if the form does not have them."""
+    if (read := forward_form.read(form)) is None:
+        return None
+    own = {name: form.text(f"options.{name}").replace("\r\n", "\n").strip() or None for name in _OWN_OPTIONS}
+    return read | own
 
 
 def read_timestamp(local: str, offset: str) -> str | None:

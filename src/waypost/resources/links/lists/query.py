@@ -22,14 +22,14 @@ from waypost.resources.links.health.store import has_status
 from waypost.resources.links.lists import trigrams
 from waypost.resources.links.model import NOT_DELETED, TITLE, LinkStatus, link_clicks, link_tags, links
 
-FILTERS = ("search", "tag", "hostname", "status", "health", "unused_since", "expired_before")
+FILTERS = ("search", "external_id", "tag", "hostname", "status", "health", "unused_since", "expired_before")
 _TIMES = ("unused_since", "expired_before")
 MAX_SEARCH = 255
 
 Order = Literal["newest", "clicks", "title"]
-AccessPath = Literal["candidates", "tag", "search", "domain", "newest", "clicks", "title"]
-"""The index by which the links are found: of candidates for a text, of a tag, of all searchable texts, of a domain, or
-of all links of the account in one of the orders.
+AccessPath = Literal["external_id", "candidates", "tag", "search", "domain", "newest", "clicks", "title"]
+"""The index by which the links are found: of external IDs, of candidates for a text, of a tag, of all searchable texts,
+of a domain, or of all links of the account in one of the orders.
 """
 
 
@@ -51,6 +51,7 @@ _REVERSED_ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
 _SET_SETTINGS = text("SELECT set_config('work_mem', '64MB', true), set_config('random_page_cost', '1.1', true)")
 """For PostgreSQL: hash sets of up to a million ids, and read an index in its order rather than sort all links."""
 _SQLITE_INDEX: dict[AccessPath, str] = {  # SQLite, which does not know how few rows match, would use other ones
+    "external_id": "uq_links_external_id",
     "candidates": "sqlite_autoindex_links_1",
     "search": "ix_links_search",
     "domain": "ix_links_domain",
@@ -62,6 +63,7 @@ class LinkFilter:
     """Fields that are None do not filter."""
 
     search: str | None = None
+    external_id: str | None = None
     tag: str | None = None
     hostname: str | None = None
     on_shared_domain: bool = False
@@ -94,8 +96,8 @@ def read_filter(query: Mapping[str, str], shared_domain: str, problems: Problems
     for name, value in params.items():
         if problem := text_problem(value or ""):
             problems.add(name, problem)
-    if len(params["search"] or "") > MAX_SEARCH:
-        problems.add("search", f"This must have at most {MAX_SEARCH} characters.")
+        if name in {"search", "external_id"} and len(value or "") > MAX_SEARCH:
+            problems.add(name, f"This must have at most {MAX_SEARCH} characters.")
     if params["status"] not in {None, *get_args(LinkStatus)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(LinkStatus))}.")
     if params["health"] not in {None, *get_args(HealthStatus)}:
@@ -105,6 +107,7 @@ def read_filter(query: Mapping[str, str], shared_domain: str, problems: Problems
     is_shared = hostname == shared_domain
     return LinkFilter(
         search=params["search"],
+        external_id=params["external_id"],
         tag=params["tag"],
         hostname=None if is_shared else hostname or None,
         on_shared_domain=is_shared,
@@ -140,7 +143,9 @@ class ListPlan(NamedTuple):
 def plan_list(filter_: LinkFilter, statistics: ListStatistics, order: Order, *, is_match_common: bool) -> ListPlan:
     """Choose the access path. `is_match_common`: reading all links in this order soon finds enough matches."""
     access_path: AccessPath = "newest"
-    if statistics.candidates is not None:
+    if filter_.external_id is not None:
+        access_path = "external_id"
+    elif statistics.candidates is not None:
         access_path = "candidates"
     elif statistics.is_tag_rare:
         access_path = "tag"
@@ -223,6 +228,8 @@ class ListQuery:
         elif access_path not in {"candidates", "tag"}:  # there it would tempt SQLite to use an index of the account
             yield links.c.account_id == self.account_id
         filter_ = self.filter
+        if filter_.external_id is not None:
+            yield links.c.external_id == filter_.external_id
         if filter_.tag is not None:
             tagged = tagged_ids(self.account_id, filter_.tag)
             if access_path == "tag":
@@ -235,12 +242,15 @@ class ListQuery:
             yield trigrams.match_numbers(self.account_id, self.statistics.candidates)
         if filter_.search:
             yield from _match_text(filter_.search.casefold(), self.statistics.trigrams, self.dialect)
-        if filter_.on_shared_domain:  # also links whose domain was deleted
-            yield domains.is_on_shared_domain(links.c.domain_id)
-        if filter_.hostname is not None:
-            yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
+        yield from self._match_domain()
         yield from self._match_care()
         yield from self._match_status(access_path)
+
+    def _match_domain(self) -> Iterator[ColumnElement[bool]]:
+        if self.filter.on_shared_domain:  # also links whose domain was deleted
+            yield domains.is_on_shared_domain(links.c.domain_id)
+        if self.filter.hostname is not None:
+            yield links.c.domain_id == domains.id_subquery(self.account_id, self.filter.hostname)
 
     def _match_care(self) -> Iterator[ColumnElement[bool]]:
         filter_ = self.filter

@@ -1,0 +1,79 @@
+"""Keeps links in step with another system, which knows them by external IDs."""
+
+from typing import Any
+from uuid import UUID
+
+from waypost import accounts
+from waypost.kit.errors import Invalid, NotFound, Problems, Unavailable
+from waypost.kit.fields import parse
+from waypost.kit.urls import BadUrl
+from waypost.resources.links import rules, service, store
+from waypost.resources.links.deps import Deps
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink
+
+_ATTEMPTS = 3
+_LEADING = ("destination_url", "utm_params")
+_DIFFERS = "This differs from the external ID in the path. Leave it out, or send the same."
+
+
+async def upsert(
+    deps: Deps, caller: accounts.Caller, external_id: str, new: NewLink, problems: Problems
+) -> tuple[Link, bool]:
+    """Create the link, or change the fields that were sent. Return whether it is new. Raises Invalid and Unavailable.
+
+    Of several calls at once, one creates the link and the others change it.
+    """
+    valid, wrong = parse(LinkOptionsChange, {"external_id": external_id})
+    problems.errors.update(wrong.errors)
+    options = new.options or LinkOptionsChange()
+    if options.external_id not in {None, external_id}:
+        problems.add("options.external_id", _DIFFERS)
+    new = new.model_copy(update={"options": options.model_copy(update={"external_id": valid.external_id})})
+    link_id = await _find(deps, caller, valid.external_id)
+    for _ in range(_ATTEMPTS):
+        attempt = Problems(problems.errors)
+        try:
+            if link_id is None:
+                return await service.create(deps, caller, new, attempt), True
+            change = await _to_change(deps, caller, link_id, new, attempt)
+            return await service.change(deps, caller, link_id, change, attempt), False
+        except (Invalid, NotFound):
+            found = await _find(deps, caller, valid.external_id)
+            if found == link_id:
+                raise
+            link_id = found  # another call has created or deleted it meanwhile
+        finally:
+            problems.reasons.update(attempt.reasons)
+    raise Unavailable
+
+
+async def _find(deps: Deps, caller: accounts.Caller, external_id: str | None) -> UUID | None:
+    async with deps.db.point_read() as tx:
+        return (await store.find_external(tx, caller.account.id, [external_id])).get(external_id)
+
+
+async def _to_change(
+    deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewLink, problems: Problems
+) -> LinkChange:
+    """Leave out what is the same: its destination is not visited again, and an expiry in the past may stay."""
+    link = await service.get(deps, caller, link_id)
+    sent: dict[str, Any] = {name: getattr(new, name) for name in new.model_fields_set if new.sends(name)}
+    is_led_there = not problems and _leads_there(deps, link, LinkChange(**sent))
+    return LinkChange(
+        **{
+            name: value
+            for name, value in sent.items()
+            if (not is_led_there if name in _LEADING else value != getattr(link, name, None))
+        }
+    )
+
+
+def _leads_there(deps: Deps, link: Link, change: LinkChange) -> bool:
+    """Whether the link has this destination, with these UTM parameters."""
+    try:
+        url = deps.destination_checker.canonical(change.destination_url or "")
+    except BadUrl:
+        return False
+    after = rules.changed(link, change, rules.Facts(url), base_url=deps.base_url)
+    return (after.destination_url, after.utm_params) == (link.destination_url, link.utm_params)
