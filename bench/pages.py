@@ -62,11 +62,12 @@ def _rows(run: Run, account: FullAccount) -> list[Row]:
 def _pages(account: FullAccount) -> Iterator[Page]:
     link, links = f"/links/{account.store.link}", len(account.store.links)
     yield Page("/", "overview")
-    yield Page("/?lists=", "overview, lists", part="lists")
-    yield Page("/?period=12m", "overview of a year")
-    yield Page("/?period=12m&lists=", "overview of a year, lists", part="lists")
-    yield Page(f"/?{_OTHER_TIME_ZONE}", "overview in another time zone")
-    yield Page(f"/?{_OTHER_TIME_ZONE}&lists=", "overview in another time zone, lists", part="lists")
+    yield Page("/stats", "statistics")
+    yield Page("/stats?lists=", "statistics, lists", part="lists")
+    yield Page("/stats?period=12m", "statistics of a year")
+    yield Page("/stats?period=12m&lists=", "statistics of a year, lists", part="lists")
+    yield Page(f"/stats?{_OTHER_TIME_ZONE}", "statistics in another time zone")
+    yield Page(f"/stats?{_OTHER_TIME_ZONE}&lists=", "statistics in another time zone, lists", part="lists")
     yield Page("/links", "newest links")
     yield Page("/links?sort=clicks", "links by clicks")
     yield Page("/links?sort=title", "links by title")
@@ -126,14 +127,14 @@ def _corners(links: int) -> Iterator[Page]:
     """What is rarely asked for and takes longer."""
     zones = ("Asia/Tokyo", "America/Los_Angeles")
     for query, name in (
-        ("period=24h", "overview of the last 24 hours"),
-        *((f"period=7d&timezone={zone}", f"overview of 7 days, {zone}") for zone in zones),
-        *((f"period=30d&timezone={zone}", f"overview of 30 days, {zone}") for zone in zones),
-        ("period=90d&timezone=Asia/Tokyo", "overview of 90 days, Asia/Tokyo"),
-        ("period=12m&timezone=Asia/Tokyo", "overview of a year, Asia/Tokyo"),
+        ("period=24h", "statistics of the last 24 hours"),
+        *((f"period=7d&timezone={zone}", f"statistics of 7 days, {zone}") for zone in zones),
+        *((f"period=30d&timezone={zone}", f"statistics of 30 days, {zone}") for zone in zones),
+        ("period=90d&timezone=Asia/Tokyo", "statistics of 90 days, Asia/Tokyo"),
+        ("period=12m&timezone=Asia/Tokyo", "statistics of a year, Asia/Tokyo"),
     ):
-        yield Page(f"/?{query}", name)
-        yield Page(f"/?{query}&lists=", f"{name}, lists", "lists")
+        yield Page(f"/stats?{query}", name)
+        yield Page(f"/stats?{query}&lists=", f"{name}, lists", "lists")
     middle, last = links // 50, links // 25
     for query, name in (
         (f"sort=clicks&page={middle}", "links by clicks, middle page"),

@@ -11,6 +11,7 @@ from waypost.resources.domains.resource import RESOURCE as DOMAINS
 from waypost.resources.imports.resource import RESOURCE as IMPORTS
 from waypost.resources.links.resource import RESOURCE as LINKS
 from waypost.resources.operator.resource import RESOURCE as OPERATOR
+from waypost.resources.overview.resource import RESOURCE as OVERVIEW
 from waypost.resources.pixels.resource import RESOURCE as PIXELS
 from waypost.resources.plan.resource import RESOURCE as PLAN
 from waypost.resources.qrcodes.resource import RESOURCE as QR_CODES
@@ -37,6 +38,7 @@ RESOURCES = (
     REPORTS,
     STATISTICS_REPORTS,
     SAVED_VIEWS,
+    OVERVIEW,
     OPERATOR,
 )
 """In the order of their endpoints in the OpenAPI document."""

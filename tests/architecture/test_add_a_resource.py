@@ -32,10 +32,10 @@ EDITS: Edits = {
     f"{SOURCE}/accounts/data/archive/contents.py": [
         ("webhooks.ndjson        webhooks (without their secrets)\n", "notes.ndjson           notes\n")
     ],
-    f"{SOURCE}/web/dashboard/templates/layout.html": [
-        ('("/pixels", "Pixels", "pixel"),', ' ("/notes", "Notes", "pixel"),')
+    f"{SOURCE}/web/dashboard/navigation.py": [
+        ('Section("/pixels", "Pixels", "pixel"),\n', 'Section("/notes", "Notes", "pixel"),\n')
     ],
-    f"{SOURCE}/settings/reserved.py": [('    "dashboard", "links",', ' "notes",')],
+    f"{SOURCE}/settings/reserved.py": [('    "dashboard", "design", "links",', ' "notes",')],
     f"{SOURCE}/web/dashboard/notices.py": [('    "saved": "Changes saved.",\n', '    "note-added": "Note added.",\n')],
 }
 FILES = {

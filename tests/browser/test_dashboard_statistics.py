@@ -122,7 +122,7 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     assert await plain.page.input_value("#to") == f"{datetime.now(UTC):%Y-%m-%d}"
     await plain.page.click("summary:has-text('Show as a table')")
     await expect(plain.page.locator("#series tbody tr")).to_have_count(30)
-    await plain.page.goto(service.base_url)
+    await plain.page.goto(f"{service.base_url}/stats")
     await plain.page.get_by_text("These days").click()
     await plain.page.wait_for_url(f"{url}?period=custom**")
     assert service.stop() == 0  # with streams open

@@ -57,7 +57,19 @@ def of_nobody(seeded: SeededService) -> Iterator[Visit]:
 
 def of_who_has_nothing() -> Iterator[Visit]:
     """Where they find how to begin."""
-    names = ["", "links", "links/new", "tags", "tags/new", "domains", "shares", "pixels", "webhooks", "integrations"]
+    names = [
+        "",
+        "stats",
+        "links",
+        "links/new",
+        "tags",
+        "tags/new",
+        "domains",
+        "shares",
+        "pixels",
+        "webhooks",
+        "integrations",
+    ]
     names.append("integrations/api")
     yield from (Visit(f"/{name}") for name in names)
 

@@ -71,7 +71,7 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     assert 'href="http://app.test/spring"' in page.text
     assert f'data-live="/links/{spring.id}/live"' in page.text
     assert text.index("1 hour ago Germany Desktop, Firefox, Linux Direct QR scan") < text.index("2 hours ago Germany")
-    text = words((await ada.get("/")).text)
+    text = words((await ada.get("/stats")).text)
     assert "Clicks 5 400% more" in text
     assert "Top links app.test/spring ↗ 3 60% Deleted link 1 20% app.test/hire ↗ 1 20%" in text or (
         "Top links app.test/spring ↗ 3 60% app.test/hire ↗ 1 20% Deleted link 1 20%" in text
@@ -129,7 +129,7 @@ async def test_lists_of_many_clicks_load_after_the_page(place: WebApp, monkeypat
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])
-    for path, part in (("/", "Top links app.test/spring ↗ 2"), (f"/links/{link.id}", "Places Germany Germany 2")):
+    for path, part in (("/stats", "Top links app.test/spring ↗ 2"), (f"/links/{link.id}", "Places Germany Germany 2")):
         page = await ada.get(f"{path}?period=7d")
         assert ("Clicks 2 " in words(page.text), "Places" in words(page.text)) == (True, False)
         later = unescape(re.findall(r'hx-get="([^"]*&amp;lists=1)"', page.text)[0])
@@ -185,7 +185,7 @@ async def test_only_the_owner_sees_statistics(place: WebApp) -> None:
     assert (await nobody.get(f"/links/{link.id}")).headers["location"] == f"/login?next=/links/{link.id}"
     for path in ("/stats/live", f"/links/{link.id}/live"):  # a browser does not try again: it is no stream of events
         assert (await nobody.get(path)).headers["location"] == f"/login?next={path}"
-    assert "No clicks yet" in words((await bob.get("/")).text)
+    assert "No clicks yet" in words((await bob.get("/stats")).text)
 
 
 async def test_hostile_texts_are_escaped(place: WebApp) -> None:

@@ -76,7 +76,7 @@ async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
         (["sale", "France"], 1, "tag=sale&country=FR"),
         (["app.test/hire"], 1, f"link_id={hire.id}"),
     ):
-        page = await ada.get("/?period=7d&compare=previous_year")
+        page = await ada.get("/stats?period=7d&compare=previous_year")
         for name in names:
             page = await ada.get(href_of(page.text, name))
         assert page.url.query.decode() == f"period=7d&compare=previous_year&{query}"
@@ -91,7 +91,7 @@ async def test_each_row_is_a_link_that_filters(place: WebApp) -> None:
         assert "Clicks 4 " in words(cleared.text)
         for name, value in parse_qsl(query):  # a change of the time range keeps them
             assert f'<input type="hidden" name="{name}" value="{value}">' in page.text
-    opposite = await ada.get(href_of((await ada.get("/?country=DE")).text, "is"))
+    opposite = await ada.get(href_of((await ada.get("/stats?country=DE")).text, "is"))
     assert "Clicks 1 " in words(opposite.text)
     assert "Country is not Germany" in words(opposite.text)
     of_link = await ada.get(f"/links/{spring.id}?device=mobile&tag=other")  # tags are no filters of a link
@@ -124,7 +124,7 @@ async def test_files_have_what_the_page_shows(place: WebApp, monkeypatch: pytest
     referrers = [f"https://news.example/{number:02}" for number in range(60)]
     clicks = [new_click(link, START - HOUR, visitor_id=1, country="DE", referrer=each) for each in referrers]
     await fill(place.db, [*clicks, new_click(link, START - DAY, country="FR", browser="=1+1")])
-    page = await ada.get("/?period=7d&country=DE")
+    page = await ada.get("/stats?period=7d&country=DE")
     series = await ada.get(href_of(page.text, "Clicks over time"))
     assert series.headers["content-disposition"] == 'attachment; filename="clicks-2030-01-01.csv"'
     assert series.text.splitlines()[0] == "at,clicks,visitors,scans"
@@ -152,19 +152,19 @@ async def test_states_without_statistics(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     await fill(place.db, [new_click(link, START - HOUR, country="DE")])
-    page = await ada.get("/?country=FR&period=7d")
+    page = await ada.get("/stats?country=FR&period=7d")
     assert "No clicks with these filters in this time range. Clear all filters Show all time" in words(page.text)
-    assert href_of(page.text, "Show all time") == "/?period=all&country=FR"
-    page = await ada.get("/?country=Germany&device=mobile")
+    assert href_of(page.text, "Show all time") == "/stats?period=all&country=FR"
+    page = await ada.get("/stats?country=Germany&device=mobile")
     assert (page.status_code, "country: This must be a two-letter" in words(page.text)) == (422, True)
     assert "Device is Mobile" in words(page.text)
-    assert (await ada.get("/?link_id=01a1ff80-41f1-7799-bb38-42da4aa822bb")).status_code == 404
+    assert (await ada.get("/stats?link_id=01a1ff80-41f1-7799-bb38-42da4aa822bb")).status_code == 404
     async with place.db.write() as tx:
         await tx.execute(insert(click_retention).values(id=1, kept_since=day_of(START) + 1))
-    page = await ada.get("/?country=DE")
+    page = await ada.get("/stats?country=DE")
     assert (page.status_code, "are kept, and filters need them" in words(page.text)) == (422, True)
-    assert href_of(page.text, "Last 7 days") == "/?period=7d&country=DE"
-    assert "Clicks 1 " in words((await ada.get("/")).text)
+    assert href_of(page.text, "Last 7 days") == "/stats?period=7d&country=DE"
+    assert "Clicks 1 " in words((await ada.get("/stats")).text)
 
 
 def test_a_row_that_is_chosen_leads_back() -> None:
@@ -256,4 +256,4 @@ async def test_the_chart_of_a_link_has_marks_of_its_changes(place: WebApp) -> No
     assert "22 Nov 2029, 12:00: Link created" in words(
         (await ada.get(f"/links/{link.id}?period=90d&compare=none")).text
     )
-    assert 'class="marks' not in (await ada.get("/?period=7d")).text
+    assert 'class="marks' not in (await ada.get("/stats?period=7d")).text

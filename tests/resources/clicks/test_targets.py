@@ -79,7 +79,7 @@ async def test_clicks_by_target_are_shown_with_their_kind(place: WebApp) -> None
         await routing.delete_of_links(tx, [link.id])
     assert "Targets B Not in the routing any more 380 78%" in words((await ada.get(f"/links/{link.id}")).text)
     assert "Link's own destination" not in words((await ada.get(f"/links/{plain.id}")).text)
-    assert "Targets" not in (await ada.get("/")).text
+    assert "Targets" not in (await ada.get("/stats")).text
 
 
 def test_few_visitors_are_not_compared() -> None:

@@ -381,3 +381,18 @@ async def test_the_form_has_a_note_and_an_external_id(place: WebApp, site: Websi
     assert (unchanged.status_code, site.seen) == (303, ["/page"])
     await ada.post(f"/links/{link}/edit", base | {"slug": "a", "options[note]": "", "options[external_id]": ""})
     assert "A/1" not in (await ada.get(f"/links/{link}/edit")).text
+
+
+async def test_creates_a_link_of_a_destination_alone_on_the_overview(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    form_id = re.findall(r'name="form_id" value="([^"]+)"', (await ada.get("/")).text)[0]
+    fields, quick = {"form_id": form_id, "destination_url": site.url()}, {"HX-Request": "true", "HX-Target": "quick"}
+    for _ in range(2):  # sent twice, one link
+        created = await ada.post("/links/new", fields, headers=quick)
+        assert created.headers["hx-trigger"] == "link-created"
+        short_url = re.findall(r'data-copied="http://(app\.test/\w+)"', created.text)[0]
+        code = re.findall(r'<img src="(/links/[^"]+/qrcode/preview)"', created.text)[0]
+        assert (await ada.get(code)).headers["content-type"] == "image/svg+xml"
+    assert _order((await ada.get("/links")).text) == [short_url.removeprefix("app.test/")]
+    refused = await ada.post("/links/new", fields | {"form_id": str(new_id()), "destination_url": "x"}, headers=quick)
+    assert ('id="quick-error"' in refused.text, 'value="x"' in refused.text) == (True, True)

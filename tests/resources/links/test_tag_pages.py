@@ -49,9 +49,9 @@ async def test_creates_lists_and_searches_tags(place: WebApp) -> None:
     assert ("&lt;b&gt;spring&lt;/b&gt;" in page, "<b>spring" in page) == (True, False)
     assert 'class="badge tag green"' in page
     assert '"/links?tag=50%25"' in page
-    for url in ("/?tag=50%25", "/?tag=%5C-x", "/?tag=%5Cnone", "/links?tag=-x"):
+    for url in ("/stats?tag=50%25", "/stats?tag=%5C-x", "/stats?tag=%5Cnone", "/links?tag=-x"):
         assert f'href="{url}"' in page, url
-    assert "Tag is -x" in words((await ada.get("/?tag=%5C-x")).text)
+    assert "Tag is -x" in words((await ada.get("/stats?tag=%5C-x")).text)
     assert "spring" not in words((await ada.get("/tags?search=%25")).text)
     assert "No tag found" in (await ada.get("/tags?search=nothing")).text
     assert "No tags on this page" in (await ada.get("/tags?page=9")).text

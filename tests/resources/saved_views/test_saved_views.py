@@ -32,16 +32,16 @@ def sidebar(html: str) -> str:
 
 async def test_saves_opens_renames_and_deletes(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
-    page = await ada.get(f"/?{QUERY}")
+    page = await ada.get(f"/stats?{QUERY}")
     offered = re.findall(r'href="(/stats/views/new\?[^"]*)"', page.text)[0].replace("&amp;", "&")
     assert "Statistics of all links" in words((await ada.get(offered)).text)
     done = await ada.post(f"{PATH}/new", {"name": " Spring,  abroad ", "query": QUERY, "link_id": ""})
-    assert done.headers["location"] == f"/?{QUERY}&done=view-saved"
+    assert done.headers["location"] == f"/stats?{QUERY}&done=view-saved"
     page = await ada.get(done.headers["location"])
     assert (sidebar(page.text), "View saved." in page.text) == ("Saved views Spring, abroad Edit saved views", True)
     [view] = re.findall(rf'href="({PATH}/[0-9a-f-]{{36}})" aria-current="true"', page.text)
-    assert (await ada.get(view)).headers["location"] == f"/?{QUERY}"
-    assert f'{view}" aria-current' not in (await ada.get("/?period=7d")).text
+    assert (await ada.get(view)).headers["location"] == f"/stats?{QUERY}"
+    assert f'{view}" aria-current' not in (await ada.get("/stats?period=7d")).text
     assert 'value="Spring, abroad"' in (await ada.get(f"{view}/edit")).text
     assert (await ada.post(f"{view}/edit", {"name": "Abroad"})).headers["location"] == f"{PATH}?done=saved"
     assert "Abroad Me" in words((await ada.get(PATH)).text)
@@ -60,7 +60,7 @@ async def test_views_of_all_members_need_an_editor(place: WebApp) -> None:
     await ada.post(
         f"{PATH}/new", {"name": "Ours", "query": "metric=visitors", "link_id": f"{link.id}", "members": "all"}
     )
-    assert sidebar((await ada.get("/")).text) == "Saved views Mine Ours Edit saved views"
+    assert sidebar((await ada.get("/stats")).text) == "Saved views Mine Ours Edit saved views"
     assert sidebar((await eve.get(f"/links/{link.id}")).text) == "Saved views Ours Edit saved views"
     mine, ours = re.findall(rf'class="wrap" href="({PATH}/[^"]+)"', (await ada.get(PATH)).text)
     assert (await eve.get(ours)).headers["location"] == f"/links/{link.id}?metric=visitors"
@@ -68,7 +68,9 @@ async def test_views_of_all_members_need_an_editor(place: WebApp) -> None:
     assert "Shown to" not in (await eve.get(f"{PATH}/new")).text
     assert [(await eve.get(f"{ours}/edit")).status_code, (await eve.post(f"{ours}/delete")).status_code] == [403, 403]
     assert (await eve.post(f"{PATH}/new", {"name": "x", "query": "", "members": "all"})).status_code == 403
-    assert (await eve.post(f"{PATH}/new", {"name": "Eve's", "query": ""})).headers["location"] == "/?done=view-saved"
+    assert (await eve.post(f"{PATH}/new", {"name": "Eve's", "query": ""})).headers[
+        "location"
+    ] == "/stats?done=view-saved"
     assert (await ada.post(f"{ours}/edit", {"name": "Of all"})).status_code == 303
     async with place.db.write() as tx:
         actions = (await tx.scalars(select(audit_entries.c.action).order_by(audit_entries.c.id))).all()
@@ -77,9 +79,9 @@ async def test_views_of_all_members_need_an_editor(place: WebApp) -> None:
     context = new_context(place.db, place.clock)
     exported = [part async for part in account_data.export(context, ada.account, place.clock())["saved_views.ndjson"]]
     assert [part.rows for part in exported] == [2], "those of who left are gone"
-    assert b'"email": "ada@example.com", "url": "/?period=7d"' in exported[0].content
+    assert b'"email": "ada@example.com", "url": "/stats?period=7d"' in exported[0].content
     assert len([step async for step in account_data.delete_account_data(context, ada.account.id)]) == 1
-    assert sidebar((await ada.get("/")).text) == ""
+    assert sidebar((await ada.get("/stats")).text) == ""
 
 
 async def test_opens_what_is_left(place: WebApp) -> None:
@@ -90,12 +92,12 @@ async def test_opens_what_is_left(place: WebApp) -> None:
         await ada.post(f"{PATH}/new", {"name": fields["query"][:20], **fields})
     paths = re.findall(rf'class="wrap" href="({PATH}/[^"]+)"', (await ada.get(PATH)).text)
     opened = {(await ada.get(path)).headers["location"] for path in paths}
-    assert opened == {f"/?{both}", f"/links/{gone.id}?metric=scans&country=DE"}
+    assert opened == {f"/stats?{both}", f"/links/{gone.id}?metric=scans&country=DE"}
     async with place.db.write() as tx:
         await link_store.hide(tx, [gone], place.clock())
     opened = {(await ada.get(path)).headers["location"] for path in paths}
-    left = f"/?period=7d&link_id={kept.id}&country=DE&done=view-reduced"
-    assert opened == {left, "/?metric=scans&country=DE&done=view-reduced"}
+    left = f"/stats?period=7d&link_id={kept.id}&country=DE&done=view-reduced"
+    assert opened == {left, "/stats?metric=scans&country=DE&done=view-reduced"}
     page = await ada.get(left)
     assert (page.status_code, "You see what is left of the view." in page.text) == (200, True)
     assert (await eve.post(f"{PATH}/new", {"name": "x", "link_id": f"{kept.id}"})).status_code == 404
@@ -120,7 +122,7 @@ async def test_limits(place: WebApp) -> None:
         refused = await ada.post(f"{PATH}/new", {"query": "", **fields})
         assert (refused.status_code, problem in words(refused.text)) == (422, True), fields
     assert (await ada.post(f"{PATH}/new", {"name": "view 1", "members": "all"})).status_code == 303
-    page = await ada.get("/")
+    page = await ada.get("/stats")
     assert "All saved views" in sidebar(page.text)
     assert sidebar(page.text).count("view ") == 20
 

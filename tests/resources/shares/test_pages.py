@@ -339,7 +339,7 @@ async def test_visitors_have_a_share_of_their_own(place: WebApp) -> None:
     ada, eve = await new_sharer(place), await visitor(place)
     shared, account = path_of(await ada.share()), ada.browser.account.id
     slots = place.db._fair_slots
-    for key, other in (account, lambda: eve.get(shared)), (pages.own_slots(account), lambda: ada.browser.get("/")):
+    for key, other in (account, lambda: eve.get(shared)), (pages.own_slots(account), lambda: ada.browser.get("/stats")):
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(slots._per_key):
                 await stack.enter_async_context(slots.slot(key))

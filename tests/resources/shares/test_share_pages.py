@@ -13,7 +13,9 @@ async def test_shares_a_view(place: WebApp) -> None:
     ada = await new_sharer(place)
     link = await ada.link(slug="spring")
     assert "No shares yet" in (await ada.browser.get("/shares")).text
-    page = await ada.browser.get(f"/?period=custom&from=2029-12-01&to=2029-12-31&country=-DE&tag=a,b&link_id={link.id}")
+    page = await ada.browser.get(
+        f"/stats?period=custom&from=2029-12-01&to=2029-12-31&country=-DE&tag=a,b&link_id={link.id}"
+    )
     form = await ada.browser.get(href_of(page.text, "Share this view"))
     for text in ("Country is not Germany", "Tag is a,b", "Link is app.test/spring"):
         assert text in words(form.text), text
@@ -76,9 +78,9 @@ async def test_names_no_links_of_others(place: WebApp) -> None:
         (f"/shares/new?link_id={link.id}", 200),
         (f"/shares/new?link_id=-{link.id}", 200),
         (f"/shares/new?link={link.id}", 404),
-        (f"/?link_id={link.id}", 404),
-        (f"/?link_id=-{link.id}", 404),
-        (f"/?country=DE&link_id={link.id}", 404),
+        (f"/stats?link_id={link.id}", 404),
+        (f"/stats?link_id=-{link.id}", 404),
+        (f"/stats?country=DE&link_id={link.id}", 404),
     ):
         page = await bob.browser.get(path)
         assert (page.status_code, "secret" in page.text) == (status, False), path
@@ -97,6 +99,6 @@ async def test_viewers_see_no_urls(place: WebApp) -> None:
     assert "Spring" in page.text
     assert share["url"] not in page.text
     assert (await vera.get(f"/shares/{share['id']}")).status_code == 403
-    assert "Share this view" not in (await vera.get("/")).text
+    assert "Share this view" not in (await vera.get("/stats")).text
     eve = await place.member("eve@example.com", ada.browser.account, "editor")
     assert share["url"] in (await eve.get("/shares")).text

@@ -34,8 +34,8 @@ async def count(place: WebApp) -> int:
 async def test_subscribes_and_ends(place: WebApp) -> None:
     ada, eve = await place.browser("ada@example.com"), await place.browser("eve@example.com")
     link = await link_of(place, ada, slug="spring", tags=["sale"])
-    assert 'href="/stats/reports?tag=sale"' in (await ada.get("/?tag=sale")).text
-    assert 'href="/stats/reports"' in (await ada.get("/?tag=-sale")).text
+    assert 'href="/stats/reports?tag=sale"' in (await ada.get("/stats?tag=sale")).text
+    assert 'href="/stats/reports"' in (await ada.get("/stats?tag=-sale")).text
     assert f'href="/stats/reports?link_id={link.id}"' in (await ada.get(f"/links/{link.id}")).text
     assert "None yet." in words((await ada.get(PATH)).text)
     ada.client.cookies.set("timezone", "Asia/Tokyo", domain="app.test")

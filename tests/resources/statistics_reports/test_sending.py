@@ -196,7 +196,7 @@ async def test_reports_of_a_tag_a_link_and_a_month(place: Place) -> None:
     text, _, _ = parts(next(each for each in place.server.mails if "links tagged" in each["Subject"]))
     assert "1–31 Dec 2029" in text  # noqa: RUF001
     assert "  31 Dec              1" in text
-    assert f"{BASE_URL}/?period=custom&from=2029-12-01&to=2029-12-31&timezone=UTC&tag=%5C-50+%25" in text
+    assert f"{BASE_URL}/stats?period=custom&from=2029-12-01&to=2029-12-31&timezone=UTC&tag=%5C-50+%25" in text
 
 
 async def test_a_report_follows_a_tag_that_is_renamed(place: Place) -> None:

@@ -32,6 +32,12 @@ async def count(tx: Tx, account_id: UUID) -> tuple[int, int]:
     return total, unserved
 
 
+async def find_failed(tx: Tx, account_id: UUID, limit: int) -> list[Domain]:
+    """Return domains whose DNS records were checked without success."""
+    query = DOMAIN.where(domains.c.account_id == account_id, domains.c.status == "failed").limit(limit)
+    return [Domain(*row) for row in await tx.execute(query)]
+
+
 async def get(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
     return _domain(await tx.execute(_select(account_id, domain_id)))
 

@@ -11,6 +11,7 @@ from waypost.resources.links.click_counters import (
     find_clicks,
     find_imported_clicks,
     find_wrong_clicks,
+    has_clicks,
     set_clicks,
 )
 from waypost.resources.links.domain_detach import detach_domain, domain_deps
@@ -46,6 +47,7 @@ __all__ = [
     "find_names",
     "find_wrong_clicks",
     "get",
+    "has_clicks",
     "require_exists",
     "set_clicks",
 ]

@@ -36,6 +36,13 @@ async def count_clicks(tx: Tx, account_id: UUID) -> int:
     return int(await tx.scalar(query) or 0)
 
 
+async def has_clicks(tx: Tx, account_id: UUID) -> bool:
+    """Return whether anybody has clicked a link of the account."""
+    counters = link_clicks.c
+    query = select(counters.link_id).where(counters.account_id == account_id, counters.clicks > 0).limit(1)
+    return (await tx.execute(query)).first() is not None
+
+
 async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]], *, last_at: int) -> None:
     """`counts`: (id of the link, id of its account, clicks). `last_at`: the last click of all, in microseconds.
 

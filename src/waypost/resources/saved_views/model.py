@@ -46,5 +46,5 @@ class SavedView:
     @property
     def url(self) -> str:
         """Of the state, unless something in it does not exist any more."""
-        path = f"/links/{self.link_id}" if self.link_id else "/"
+        path = f"/links/{self.link_id}" if self.link_id else "/stats"
         return f"{path}?{self.query}" if self.query else path

@@ -39,4 +39,4 @@ def _read(query: str, offered: Collection[FilterName]) -> PageState:
         pairs = []
     sent = dict(pairs)
     chosen = {name: sent[name] for name in _NAMES if name in sent}
-    return PageState("/", chosen, Filters.read(pairs, offered, Problems()), offered)
+    return PageState("/stats", chosen, Filters.read(pairs, offered, Problems()), offered)

@@ -138,7 +138,7 @@ def _lists(found: Statistics) -> list[tuple[str, Sequence[ValueBar], int]]:
 
 def _statistics_url(subject: ReportSubject, days: ReportDays, timezone: str, base_url: str) -> str:
     parameters = [("period", "custom"), ("from", f"{days.first}"), ("to", f"{days.last}"), ("timezone", timezone)]
-    path = f"/links/{subject.link_id}" if subject.link_id else "/"
+    path = f"/links/{subject.link_id}" if subject.link_id else "/stats"
     return f"{base_url}{path}?{urlencode(parameters + filters_of(subject).to_query())}"
 
 

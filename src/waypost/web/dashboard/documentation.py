@@ -25,7 +25,8 @@ PAGES = (
     (r"/account", "guides/dashboard/#sign-in"),
     (r"/stats/views", "guides/explore-statistics/#saved-views"),
     (r"/stats/reports", "guides/weekly-report/"),
-    (r"/", "guides/statistics/"),
+    (r"/stats", "guides/statistics/"),
+    (r"/", "guides/dashboard/"),
 )
 """Patterns of paths of the dashboard, with paths of the documentation. The first that matches is used."""
 

@@ -1,4 +1,4 @@
-"""The overview of an account and the page of a link: statistics, and the latest clicks live."""
+"""The statistics of an account and of a link, with filters, and the latest clicks live."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,8 +18,7 @@ from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
 from waypost.context import Context
 from waypost.resources import domains, links
-from waypost.resources.clicks import listing
-from waypost.resources.clicks.dashboard import live, rendering, statistics, time_range, value_lists
+from waypost.resources.clicks.dashboard import latest, live, rendering, statistics, time_range, value_lists
 from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.dashboard.statistics import StatsCall
 from waypost.resources.clicks.days import TimeRange
@@ -35,7 +33,6 @@ from waypost.resources.clicks.stats.read import (
     StatsList,
     count_recent_clicks,
     find_filtered_names,
-    find_names,
 )
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import health, routing
@@ -43,11 +40,6 @@ from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.tags import store as tag_store
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
 
-_ZONE = "timezone"
-"""The cookie with the browser's time zone."""
-
-_LATEST_COUNT = 12
-_MAX_BROKEN = 5
 _MAX_CHANGES = 200
 """Entries of the audit log that are looked at for marks."""
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
@@ -70,8 +62,7 @@ class StatsPages(Pages[Context]):
 
     def endpoints(self) -> list[Route]:
         return [
-            self.get("/", self._overview, "view"),
-            self.get("/stats", self._overview, "view"),
+            self.get("/stats", self._account, "view"),
             self.get("/stats/csv", self._file, "view"),
             self.get("/stats/live", self._live, "view"),
             self.get("/links/{id:uuid}", self._link, "view"),
@@ -79,7 +70,7 @@ class StatsPages(Pages[Context]):
             self.get("/links/{id:uuid}/live", self._live, "view"),
         ]
 
-    async def _overview(self, call: PageCall) -> Response:
+    async def _account(self, call: PageCall) -> Response:
         session, deps = call.session, self._deps
         asked = self._ask(call.request, ACCOUNT_FILTERS, since=session.account.created_at)
         context = await self._read(asked, Subject(session.account.id))
@@ -92,10 +83,8 @@ class StatsPages(Pages[Context]):
         if not is_fragment_request(call.request):
             async with deps.db.read_for(session.account.id) as tx:
                 context["imported_clicks"] = await links.count_imported_clicks(tx, session.account.id)
-                broken = await health.find_broken(tx, session.account.id, _MAX_BROKEN)
-            context["broken"] = [(link, link.short_url(deps.shared_domain), found) for link, found in broken]
             context["saved_views"] = await self._find_saved_views(deps, session)
-        return statistics.respond(self._views, asked, "clicks/overview.html", context)
+        return statistics.respond(self._views, asked, "clicks/account.html", context)
 
     async def _link(self, call: PageCall) -> Response:
         session, deps = call.session, self._deps
@@ -136,7 +125,7 @@ class StatsPages(Pages[Context]):
         return entries
 
     def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> StatsCall:
-        now, zone = self._deps.clock(), request.cookies.get(_ZONE, "")
+        now, zone = self._deps.clock(), request.cookies.get(statistics.ZONE_COOKIE, "")
         choice = time_range.choose(request.query_params, browser_zone=zone, since=since, now=now)
         return statistics.read_call(request, choice, offered, now)
 
@@ -155,24 +144,12 @@ class StatsPages(Pages[Context]):
     async def _read_latest(self, reader: ClickReader, asked: StatsCall, subject: Subject) -> dict[str, Any]:
         context: dict[str, Any] = {}
         if not is_fragment_request(asked.request):
-            context["latest"] = await self._latest_clicks(reader, ClickSelection(subject))
+            context["latest"] = await latest.find_latest(self._deps, reader, ClickSelection(subject))
         if filters := asked.state.filters:
             async with reader.transaction() as tx:
                 selection = await select_clicks(tx, subject, filters, shared_domain=self._deps.shared_domain)
-            context["matching"] = await self._latest_clicks(reader, selection, asked.query.range)
+            context["matching"] = await latest.find_latest(self._deps, reader, selection, asked.query.range)
         return context
-
-    async def _latest_clicks(
-        self, reader: ClickReader, selection: ClickSelection, within: TimeRange | None = None
-    ) -> list[rendering.LatestClick]:
-        latest = await listing.list_latest(reader, selection, _LATEST_COUNT, within)
-        if selection.subject.link_id:
-            return [rendering.latest_click(click) for click in latest]
-        ids = {UUID(bytes=click.link_id) for click in latest}
-        account, shared_domain = selection.subject.account_id, self._deps.shared_domain
-        names = await find_names(reader, account, sorted(ids), shared_domain=shared_domain)
-        deleted = (value_lists.DELETED, "")
-        return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in latest]
 
     async def _file(self, call: PageCall) -> Response:
         deps, subject, since = self._deps, Subject(call.session.account.id), call.session.account.created_at
@@ -203,8 +180,8 @@ class StatsPages(Pages[Context]):
 
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.click_store.reader(self._deps.db) as reader:
-            latest = await self._latest_clicks(reader, ClickSelection(subject))
-        return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
+            clicks = await latest.find_latest(self._deps, reader, ClickSelection(subject))
+        return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=clicks)
 
 
 class _OfSubject:

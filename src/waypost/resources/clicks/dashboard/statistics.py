@@ -78,6 +78,8 @@ class StatsSource(Protocol):
 
 
 _ALL = "all"
+ZONE_COOKIE = "timezone"
+"""The cookie with the browser's time zone."""
 
 
 async def read_comparable(

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from waypost.accounts import roles
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, Problems, RateLimited, Unavailable
-from waypost.kit.ids import parse_id, require_id
+from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
 from waypost.resources.links import checks, routing, service
 from waypost.resources.links.deps import Deps
@@ -19,9 +19,11 @@ from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
 from waypost.resources.links.tags import store as tags
-from waypost.web.dashboard import BLANK, Form, PageCall, Pages, redirect
+from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect
 
 _TEMPLATE = "links/form.html"
+_QUICK = "quick"
+"""The form of the overview."""
 _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
     "Cache-Control": "private, max-age=3600",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -53,13 +55,26 @@ class LinkFormPages(Pages[Deps]):
 
     async def create(self, call: PageCall) -> Response:
         if not self._auth.has_active_plan(call.session):
+            if is_fragment_request(call.request, _QUICK):
+                raise PaymentRequired
             return await self._render(call, call.form, status=402)
         try:
             new, problems, form_id = forms.read_new_link(call.form)
             link = await service.create_once(self._deps, call.session, new, problems, form_id)
         except (Invalid, Unavailable) as error:
+            if is_fragment_request(call.request, _QUICK):
+                return self._quick(call, form=call.form.with_error(error))
             return await self._render(call.refused(error))
+        if is_fragment_request(call.request, _QUICK):
+            created = self._quick(call, form=Form({"form_id": str(new_id())}), created=link, problems=problems)
+            created.headers["HX-Trigger"] = "link-created"
+            return created
         return _redirect_to(link, "created", problems)
+
+    def _quick(self, call: PageCall, **context: Any) -> Response:
+        """Render the form of the overview, with the link that it created."""
+        context = {"created": None, "shared_domain": self._deps.shared_domain, **context}
+        return self._views.render_fragment(call.request, "links/quick.html", _QUICK, **context)
 
     async def edit(self, call: PageCall) -> Response:
         """Show the form, or its values to members who cannot change them."""

@@ -90,7 +90,7 @@ def _statistics_url(name: str) -> str:
     """Return the overview with the tag as its filter. Filters have a sign for exclusion, and a word for no tag."""
     unescaped = name.lstrip("\\")
     value = f"\\{name}" if unescaped.startswith("-") or unescaped == "none" else name
-    return f"/?{urlencode({'tag': value})}"
+    return f"/stats?{urlencode({'tag': value})}"
 
 
 def _sent(form: Form) -> dict[str, Any]:

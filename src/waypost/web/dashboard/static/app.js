@@ -31,6 +31,23 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// A form that creates something copies it. Browsers copy only right after a key or a click, so what will be copied is
+// promised before the answer is here.
+document.addEventListener("htmx:beforeRequest", ({ target }) => {
+  if (!target.matches("[data-copies]")) return;
+  const text = new Promise((resolve, reject) => {
+    document.addEventListener("htmx:afterSettle", () => {
+      const created = document.querySelector("[data-copied]");
+      created?.focus();
+      if (created) resolve(new Blob([created.dataset.copied], { type: "text/plain" }));
+      else reject(new Error("nothing was created"));
+    }, { once: true });
+  });
+  text.catch(() => {});
+  if (!navigator.clipboard?.write) return; // as in all browsers over plain HTTP
+  navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]).then(() => toast("Copied"), () => {});
+});
+
 // Send a form once: ignore further clicks until the response arrives.
 document.addEventListener("submit", (event) => {
   const form = event.target;

@@ -59,9 +59,9 @@ function offerZones() {
 
 function applyOwnZone() {
   const select = document.getElementById("timezone");
-  if (!select || !ownZone || (!isShared && document.cookie.includes("timezone="))) return;
+  if (!ownZone || (!isShared && document.cookie.includes("timezone="))) return;
   saveZone(ownZone);
-  if (select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
+  if (!select || select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
   select.value = ownZone;
   select.dispatchEvent(new Event("change", { bubbles: true }));
 }
@@ -231,13 +231,14 @@ let isStale = false;
 function listen() {
   stream = new EventSource(latest.dataset.live);
   const badge = latest.querySelector("[data-live-badge]");
-  stream.addEventListener("open", () => { badge.hidden = false; });
-  stream.addEventListener("error", () => { badge.hidden = true; });
+  for (const state of badge ? ["open", "error"] : []) stream.addEventListener(state, () => { badge.hidden = state !== "open"; });
   stream.addEventListener("clicks", (event) => addClicks(event.data));
 }
 
 function addClicks(html) {
   const list = document.getElementById("clicks");
+  if (!list && html) location.reload(); // the first click of the account
+  if (!list) return;
   const template = document.createElement("template");
   template.innerHTML = html;
   const known = new Set([...list.children].map((row) => row.dataset.click));
@@ -267,7 +268,7 @@ async function refresh() {
   const statistics = document.getElementById("statistics");
   if (parts.every((part) => document.getElementById(part.id))) {
     for (const part of parts) replace(part);
-  } else if (!statistics.contains(document.activeElement)) { // the first click: now there is something to list
+  } else if (statistics && !statistics.contains(document.activeElement)) { // the first click: now there is something to list
     const replacement = fresh.getElementById("statistics");
     statistics.replaceWith(replacement);
     window.htmx?.process(replacement);
