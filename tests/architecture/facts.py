@@ -47,6 +47,7 @@ ENDPOINTS = {
     "qrcodes_get": Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
     "qrcodes_set_style": Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
     "qrcodes_archive": Endpoint("POST", "/v1/qrcodes/archive", LINKS_READ, 200),
+    "qrcodes_sheet": Endpoint("POST", "/v1/qrcodes/sheet", LINKS_READ, 200),
     "tags_list": Endpoint("GET", "/v1/tags", LINKS_READ, 200),
     "tags_create": Endpoint("POST", "/v1/tags", LINKS_WRITE, 201),
     "tags_get": Endpoint("GET", "/v1/tags/{id}", LINKS_READ, 200),
@@ -94,7 +95,7 @@ ENDPOINTS = {
 }
 """Those the application has, for any key, by the name of their operation: clients name methods after it."""
 
-FILES = {"qrcodes_archive"}
+FILES = {"qrcodes_archive", "qrcodes_sheet"}
 """Operations that make a file, and change nothing."""
 
 SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)

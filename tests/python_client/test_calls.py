@@ -80,6 +80,8 @@ def test_many_qr_codes(client: Waypost, website: Website) -> None:
     link = client.links.create(destination_url=website.url, slug="in-a-file", tags=["files"])
     archive = zipfile.ZipFile(io.BytesIO(client.qrcodes.archive(tag="files", format="svg")))
     assert archive.namelist() == ["in-a-file.svg", "codes.csv"]
+    sheet = client.qrcodes.sheet(ids=[link.id], grid={"columns": 2, "rows": 3}, start=6)
+    assert sheet.startswith(b"%PDF-")
     with pytest.raises(ValidationError, match=r"ids\.1"):
         client.qrcodes.archive(ids=[link.id, "1"])
 

@@ -264,6 +264,11 @@ export class Qrcodes extends Resource {
     return this.sender.download(url, options);
   }
 
+  /** Get labels with many QR codes as a PDF file. */
+  sheet(sheet: types.QrCodeSheet, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
+    return this.sender.fetchFile("POST", "qrcodes/sheet", sheet, options);
+  }
+
   /** Set the style of a link's QR code. What is left out gets its default. */
   setStyle(id: string, style: types.QrCodeStyle, options?: CreateOptions): Promise<types.QrCode> {
     return this.sender.send(readData, "POST", path`links/${id}/qrcode`, { body: style }, options);

@@ -615,6 +615,28 @@ export interface Hour {
 }
 /** Format of an image */
 export type ImageFormat = "png" | "svg" | "pdf";
+/** Text of a label */
+export type LabelCaption = "slug" | "title" | "none";
+export interface LabelGridInput {
+  /** Labels in a row */
+  columns: number;
+  /** Labels in a column */
+  rows: number;
+  /** Millimeters above the first row; default: 10 */
+  margin_top?: number | null;
+  /** Millimeters beside the last column; default: 10 */
+  margin_right?: number | null;
+  /** Millimeters below the last row; default: 10 */
+  margin_bottom?: number | null;
+  /** Millimeters beside the first column; default: 10 */
+  margin_left?: number | null;
+  /** Millimeters between two columns; default: 0 */
+  gap_x?: number | null;
+  /** Millimeters between two rows; default: 0 */
+  gap_y?: number | null;
+}
+/** Sheet of labels of Avery */
+export type LabelSheet = "L4731" | "L7160";
 export interface Limits {
   /** Requests per minute and key */
   requests_per_minute: number;
@@ -1181,6 +1203,24 @@ export interface QrCodeArchive {
   format?: ImageFormat | null;
   /** Names of the files without their ending: text with `{slug}`, `{title}`, `{hostname}` and `{id}` */
   name?: string | null;
+}
+export interface QrCodeSheet {
+  /** IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname` */
+  ids?: string[] | null;
+  /** All links that have the tag */
+  tag?: string | null;
+  /** All links on the domain */
+  hostname?: string | null;
+  /** Sheet of Avery: 189 labels of 25.4 by 10 mm, or 21 of 63.5 by 38.1 mm */
+  labels?: LabelSheet | null;
+  /** Own grid in place of `labels` */
+  grid?: LabelGridInput | null;
+  /** Text of each label, cut to fit */
+  caption?: LabelCaption | null;
+  /** Label to start at, on a sheet of which some are used */
+  start?: number | null;
+  /** Labels of each code */
+  copies?: number | null;
 }
 export interface QrCodeStyle {
   /** Color of the code, such as #000 or #000000 */

@@ -2,18 +2,22 @@
 
 import io
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
 from typing import get_args
 from xml.etree import ElementTree as ET
 
 import pytest
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image, ImageChops, ImageDraw, ImageStat
 
 from bench.qr_readers import printed, rasterised
-from waypost.resources.qrcodes.drawing import TooLong, make_matrix, pdf, png, svg
+from waypost.kit.ids import new_id
+from waypost.resources.domains.logos.model import Logo
+from waypost.resources.qrcodes.drawing import LogoImage, TooLong, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.drawing.matrix import Matrix
 from waypost.resources.qrcodes.layout import lay_out
-from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, FrameStyle, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
 STYLES, LEVELS = get_args(ModuleStyle), get_args(ErrorCorrection)
@@ -25,13 +29,13 @@ def opened(file: bytes) -> Image.Image:
     return Image.open(io.BytesIO(file))
 
 
-def images(code_style: CodeStyle) -> dict[str, Image.Image]:
+def images(code_style: CodeStyle, logo: LogoImage | None = None) -> dict[str, Image.Image]:
     """In shades of grey."""
     side = "-scale-to", str(code_style.size)
     files = {
-        "png": png(TEXT, code_style),
-        "svg": rasterised(svg(TEXT, code_style)),
-        "pdf": printed(pdf(TEXT, code_style), *side)[0],
+        "png": png(TEXT, code_style, logo),
+        "svg": rasterised(svg(TEXT, code_style, logo)),
+        "pdf": printed(pdf(TEXT, code_style, logo), *side)[0],
     }
     return {name: opened(file).convert("L") for name, file in files.items()}
 
@@ -85,6 +89,21 @@ def test_dots_are_separate_and_finders_square(name: str) -> None:
         left, top = MODULE * (x + code_style.margin), MODULE * (y + code_style.margin)
         corners = {image.getpixel((left + dx, top + dy)) for dx, dy in product((0, MODULE - 1), repeat=2)}
         assert corners == ({0} if matrix.is_eye(x, y) else {255}), (x, y)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("frame", ["none", "bottom"])
+def test_all_formats_look_the_same_with_logo_and_frame(style: ModuleStyle, frame: FrameStyle) -> None:
+    logo = Image.new("RGBA", (300, 200))
+    ImageDraw.Draw(logo).ellipse((0, 0, 299, 199), fill=(255, 240, 240, 255))
+    file = io.BytesIO()
+    logo.save(file, "PNG")
+    image = LogoImage(Logo(new_id(), "a", 300, 200, "#fff0f0", datetime.now(UTC)), file.getvalue())
+    plain = CodeStyle(style=style, logo=True, frame=frame, frame_text="Größe: Σ4")
+    code_style = replace(plain, size=MODULE * lay_out(TEXT, plain, (300, 200)).side)
+    one, *others = images(code_style, image).values()
+    for other in others:
+        assert ImageStat.Stat(ImageChops.difference(one, other)).mean[0] < 1
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -21,6 +21,12 @@ ClickKindFilter: TypeAlias = Literal["human", "crawler", "preview", "prefetch", 
 ImageFormat: TypeAlias = Literal["png", "svg", "pdf"]
 """Format of an image."""
 
+LabelCaption: TypeAlias = Literal["slug", "title", "none"]
+"""Text of a label."""
+
+LabelSheet: TypeAlias = Literal["L4731", "L7160"]
+"""Sheet of labels of Avery."""
+
 StatsComparison: TypeAlias = Literal["previous_period", "previous_year"]
 """The earlier time range: just before, or a year earlier."""
 
@@ -95,6 +101,28 @@ class FiltersInput(TypedDict, total=False):
     """UTM terms of links, `none` for links without one; `-` before one excludes it."""
     utm_content: Sequence[str]
     """UTM contents of links, `none` for links without one; `-` before one excludes it."""
+
+
+class _LabelGridInputFields(TypedDict, total=False):
+    margin_top: float | None
+    """Millimeters above the first row; default: 10."""
+    margin_right: float | None
+    """Millimeters beside the last column; default: 10."""
+    margin_bottom: float | None
+    """Millimeters below the last row; default: 10."""
+    margin_left: float | None
+    """Millimeters beside the first column; default: 10."""
+    gap_x: float | None
+    """Millimeters between two columns; default: 0."""
+    gap_y: float | None
+    """Millimeters between two rows; default: 0."""
+
+
+class LabelGridInput(_LabelGridInputFields):
+    columns: int
+    """Labels in a row."""
+    rows: int
+    """Labels in a column."""
 
 
 class _LinkCreateFields(TypedDict, total=False):

@@ -15,6 +15,9 @@ from waypost_client.inputs import (
     ClickKindFilter,
     FiltersInput,
     ImageFormat,
+    LabelCaption,
+    LabelGridInput,
+    LabelSheet,
     LinkCreate,
     LinkOptionsUpdate,
     RuleInput,
@@ -1236,6 +1239,49 @@ class Qrcodes:
                 "frame_text": frame_text,
             },
             idempotency_key=idempotency_key,
+        )
+
+    def sheet(
+        self,
+        *,
+        ids: Sequence[str] | Omitted | None = OMITTED,
+        tag: str | Omitted | None = OMITTED,
+        hostname: str | Omitted | None = OMITTED,
+        labels: LabelSheet | Omitted | None = OMITTED,
+        grid: LabelGridInput | Omitted | None = OMITTED,
+        caption: LabelCaption | Omitted | None = OMITTED,
+        start: int | Omitted | None = OMITTED,
+        copies: int | Omitted | None = OMITTED,
+    ) -> bytes:
+        """Get labels with many QR codes as a PDF file.
+
+        A PDF of A4 pages, for sheets of Avery or a grid of your own: up to 1,000 labels, each with the code
+        and the slug or title of a link beneath it, or beside it on labels that are more than twice as wide
+        as high. An ID that is sent twice gets two labels. Print it in its actual size.
+
+        Args:
+            ids: IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname`.
+            tag: All links that have the tag.
+            hostname: All links on the domain.
+            labels: Sheet of Avery: 189 labels of 25.4 by 10 mm, or 21 of 63.5 by 38.1 mm.
+            grid: Own grid in place of `labels`.
+            caption: Text of each label, cut to fit.
+            start: Label to start at, on a sheet of which some are used.
+            copies: Labels of each code.
+        """
+        return self._sender.fetch_file(
+            "POST",
+            "/qrcodes/sheet",
+            body={
+                "ids": ids,
+                "tag": tag,
+                "hostname": hostname,
+                "labels": labels,
+                "grid": grid,
+                "caption": caption,
+                "start": start,
+                "copies": copies,
+            },
         )
 
 

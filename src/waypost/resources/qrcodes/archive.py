@@ -11,7 +11,7 @@ from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.file_names import CSV, FileNames
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.resources.qrcodes.model import SelectedCode
-from waypost.resources.qrcodes.selection import read_codes
+from waypost.resources.qrcodes.selected_codes import read_codes
 from waypost.resources.qrcodes.style import ImageFormat, style_text
 
 ARCHIVE, ZIP = "qr-codes.zip", "application/zip"
@@ -30,8 +30,9 @@ async def write_archive(
     with zipfile.ZipFile(buffer, "w") as zip_file:  # type: ignore[call-overload]  # write() will do
         async for code in read_codes(deps, account, ids):
             row = _row(deps, code, names)
-            image = CodeImage(deps.encoded_url(code.target), style_text(code.style), image_format)
-            content = await deps.image_cache.draw_of_many(account, partial(draw_image, image))
+            logo, logo_content = code.logo or (None, None)
+            image = CodeImage(deps.encoded_url(code.target), style_text(code.style), image_format, logo)
+            content = await deps.image_cache.draw_of_many(account, partial(draw_image, image, logo_content))
             zip_file.writestr(zipfile.ZipInfo(row[0], at), content, compression)
             rows.append(row)
             yield buffer.take()

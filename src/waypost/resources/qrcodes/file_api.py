@@ -7,7 +7,8 @@ from waypost.kit.errors import Problems
 from waypost.resources.qrcodes.archive import ARCHIVE, ZIP, write_archive
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.file_response import file_response
-from waypost.resources.qrcodes.file_schemas import NewArchive
+from waypost.resources.qrcodes.file_schemas import MAX_CODES, TOO_MANY_LABELS, NewArchive, NewSheet
+from waypost.resources.qrcodes.labels import PDF, SHEET, SheetSettings
 from waypost.resources.qrcodes.selection import find_ids
 from waypost.web import Endpoint, read_json
 
@@ -22,6 +23,25 @@ async def archive(deps: Deps, caller: Caller, new: NewArchive, problems: Problem
     return file_response(deps, caller.account.id, chunks, ZIP, ARCHIVE)
 
 
+async def sheet(deps: Deps, caller: Caller, new: NewSheet, problems: Problems) -> Response:
+    """A PDF of A4 pages, for sheets of Avery or a grid of your own: up to 1,000 labels, each with the code and the slug
+    or title of a link beneath it, or beside it on labels that are more than twice as wide as high. An ID that is sent
+    twice gets two labels. Print it in its actual size.
+    """
+    from waypost.resources.qrcodes.sheet import write_sheet  # noqa: PLC0415  # 3 MB, only for drawings
+
+    grid = new.find_grid(problems)
+    ids = await find_ids(deps, caller.account.id, new, problems)
+    copies = new.copies or 1
+    if copies * len(ids) > MAX_CODES:
+        problems.add("copies", TOO_MANY_LABELS)
+        problems.raise_if_any()
+    chunks = write_sheet(
+        deps, caller.account.id, ids, SheetSettings(grid, new.caption or "slug", new.start or 1, copies)
+    )
+    return file_response(deps, caller.account.id, chunks, PDF, SHEET)
+
+
 ENDPOINTS = [
     Endpoint(
         "POST",
@@ -32,5 +52,15 @@ ENDPOINTS = [
         body=NewArchive,
         read=read_json,
         file=ZIP,
+    ),
+    Endpoint(
+        "POST",
+        "/qrcodes/sheet",
+        sheet,
+        "Get labels with many QR codes as a PDF file",
+        "links:read",
+        body=NewSheet,
+        read=read_json,
+        file=PDF,
     ),
 ]

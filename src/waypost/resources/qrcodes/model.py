@@ -77,6 +77,8 @@ class SelectedCode:
 
     link: Link
     style: CodeStyle
+    logo: tuple[Logo, bytes] | None
+    """With its content. None if the style shows none."""
 
     @property
     def target(self) -> CodeTarget:

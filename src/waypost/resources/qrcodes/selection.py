@@ -1,26 +1,20 @@
 """The links whose codes are put into one file: of ids, a tag or a domain."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select
-
-from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import LinkFilter, read_filter
-from waypost.resources.links.store import find_domains, find_own
+from waypost.resources.links.store import find_domains
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.file_schemas import MAX_CODES, CodeSelection
-from waypost.resources.qrcodes.model import SelectedCode, qr_styles
-from waypost.resources.qrcodes.style import CodeStyle
 
 ONE_OF = "Send one of ids, tag and hostname, and only one."
 NOT_FOUND = "This account has no link with this ID."
 NOTHING_MATCHES = "No link matches this."
 TOO_MANY = f"More than {MAX_CODES:,} links match. Select fewer, for example by their IDs."
-_BATCH = 50
 
 
 async def find_ids(deps: Deps, account: UUID, selection: CodeSelection, problems: Problems) -> list[UUID]:
@@ -59,20 +53,3 @@ async def find_matching(deps: Deps, account: UUID, filter_: LinkFilter, name: st
         problems.add(name, TOO_MANY)
     problems.raise_if_any()
     return [id_ for id_, _ in found]
-
-
-async def read_codes(deps: Deps, account: UUID, ids: Sequence[UUID]) -> AsyncIterator[SelectedCode]:
-    """Yield the codes. Those of links that are deleted meanwhile are left out."""
-    for start in range(0, len(ids), _BATCH):
-        batch = ids[start : start + _BATCH]
-        async with deps.db.read_long() as tx:
-            links, styles = await find_own(tx, account, set(batch)), await _find_styles(tx, batch)
-        for id_ in batch:
-            if id_ in links:
-                yield SelectedCode(links[id_], styles.get(id_, CodeStyle()))
-
-
-async def _find_styles(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, CodeStyle]:
-    columns = [qr_styles.c[name] for name in CodeStyle.__dataclass_fields__]
-    query = select(qr_styles.c.link_id, *columns).where(qr_styles.c.link_id.in_(ids))
-    return {link_id: CodeStyle(*style) for link_id, *style in await tx.execute(query)}

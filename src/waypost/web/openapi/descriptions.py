@@ -22,6 +22,8 @@ ENUMS = {
     "HealthStatus": "`broken`: 404, 410, no such host or an invalid certificate on three days; `uncertain`: it failed"
     " otherwise, or not on three days yet; `unchecked`: not visited yet",
     "ImageFormat": "Format of an image",
+    "LabelCaption": "Text of a label",
+    "LabelSheet": "Sheet of labels of Avery",
     "LinkStatus": "`inactive`: disabled, expired, before its start or after its click limit",
     "ModuleStyle": "Shape of the modules of a QR code",
     "PixelPlatform": "Advertising platform",

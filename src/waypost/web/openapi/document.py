@@ -62,7 +62,8 @@ _ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, env
 
 def describe(endpoints: Sequence[Endpoint], events: Sequence[EventDocs], base_url: str | None) -> Schema:
     answers = [endpoint.answer for endpoint in endpoints if endpoint.answer]
-    schemas = Schemas([*answers, *_ERRORS], events, [endpoint.respond for endpoint in endpoints])
+    modules = [part for endpoint in endpoints for part in (endpoint.respond, endpoint.body) if part]
+    schemas = Schemas([*answers, *_ERRORS], events, modules)
     paths: Schema = {}
     for endpoint in sorted(endpoints, key=_place):
         described = operations.describe(endpoint, schemas, base_url or "")

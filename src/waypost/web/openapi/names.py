@@ -26,6 +26,7 @@ _OTHER = {
     "ListedApiKeyList": "ApiKeyList",
     "NewLinks": "BulkCreate",
     "NewArchive": "QrCodeArchive",
+    "NewSheet": "QrCodeSheet",
     "NewStyle": "QrCodeStyle",
     "Operator": "ConditionOperator",
     "Platform": "PixelPlatform",

@@ -1,6 +1,6 @@
 """The outlines of the dark modules, for formats that are drawn as paths."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix
 from waypost.resources.qrcodes.layout import Module
@@ -43,7 +43,7 @@ def _edges(modules: Iterable[Module]) -> dict[_Edge, None]:
     return edges
 
 
-def step(start: Corner, end: Corner) -> tuple[int, int]:
+def step(start: Sequence[float], end: Sequence[float]) -> tuple[int, int]:
     return (end[0] > start[0]) - (end[0] < start[0]), (end[1] > start[1]) - (end[1] < start[1])
 
 

@@ -17,6 +17,12 @@ class PdfFile:
         self._taken = 0
         self._offsets = {_CATALOG: 0, _PAGES: 0}
         self._pages: list[int] = []
+        self.images: dict[str, int] = {}
+        """Numbers of images that were added, by their names."""
+
+    @property
+    def has_pages(self) -> bool:
+        return bool(self._pages)
 
     def take(self) -> bytes:
         """Return what was written since the last time."""

@@ -26,14 +26,22 @@ def find_unknown(text: str) -> list[str]:
     return [char for char in dict.fromkeys(text) if char not in _letters()]
 
 
+def width_of(text: str) -> float:
+    """Return the width of the text, in heights of a capital."""
+    return sum(int(_letters()[char].partition(";")[0]) for char in text if char in _letters()) / _CAP_HEIGHT
+
+
 def outlines(text: str, layout: Layout) -> Iterator[Outline]:
     """Yield the outlines of the text of a frame, in modules. Long text is smaller."""
-    (middle_x, middle_y), (width, cap_height) = layout.text_middle, layout.text_size
-    letters = [_letters()[char].split(";") for char in text if char in _letters()]
-    units = sum(int(advance) for advance, *_ in letters) or 1
-    scale = min(cap_height / _CAP_HEIGHT, width / units)
-    pen_x, base_y = middle_x - units * scale / 2, middle_y + _CAP_HEIGHT * scale / 2
-    for advance, *shapes in letters:
+    (middle_x, middle_y), (width, capitals) = layout.text_middle, layout.text_size
+    capitals = min(capitals, width / (width_of(text) or 1))
+    return outlines_at(text, (middle_x - width_of(text) * capitals / 2, middle_y + capitals / 2), capitals)
+
+
+def outlines_at(text: str, start: tuple[float, float], capitals: float) -> Iterator[Outline]:
+    """Yield the outlines. `start`: of the base line, with y downwards. `capitals`: their height."""
+    (pen_x, base_y), scale = start, capitals / _CAP_HEIGHT
+    for advance, *shapes in (_letters()[char].split(";") for char in text if char in _letters()):
         for shape in shapes:
             x = y = 0
             corners = []
