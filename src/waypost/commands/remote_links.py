@@ -78,7 +78,7 @@ def list_links(
     Parameters
     ----------
     search
-        Text in title, slug, aliases or destination.
+        Text in title, slug, aliases, destination or note.
     tag
         Links with exactly this tag.
     hostname

@@ -366,7 +366,7 @@ async def test_the_form_has_a_note_and_an_external_id(place: WebApp, site: Websi
     shown = "For &lt;b&gt;Åsa&lt;/b&gt;\nand Bo"
     page = (await ada.get(f"/links/{link}/edit")).text
     assert (page.count(shown), 'value="A/1"' in page) == (2, True)
-    for path in (f"/links/{link}", "/links?search=%C3%A5sa", "/links?external_id=A%2F1"):
+    for path in (f"/links/{link}", "/links?search=%C3%A5sa", "/links?external_id=A%2F1&sort=clicks"):
         assert shown in (await ada.get(path)).text, path
     assert shown not in (await ada.get("/links?external_id=A")).text
     viewer = await place.member("vic@example.com", ada.account, "viewer")

@@ -215,6 +215,8 @@ class Decider:
 
         return [freed(draft, draft.link.id, None) for draft in new], [
             replace(change, draft=freed(change.draft, change.before.id, change.before.external_id))
+            if {"options", "archived"} & set(change.names)
+            else change
             for change in changed
         ]
 
