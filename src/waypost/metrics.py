@@ -195,6 +195,22 @@ def render(data_dir: Path, gauges: Iterable[Gauge]) -> bytes:
     """The counts of all processes since `reset_counters`, the gauges of live processes, and these gauges."""
     from prometheus_client import CollectorRegistry, generate_latest
 
+    registry = CollectorRegistry()
+    registry.register(_Collector(_merge([*_read_files(data_dir), *map(_family_of, gauges)])))
+    return generate_latest(registry)
+
+
+def read_gauges(data_dir: Path) -> list[Gauge]:
+    """Return the gauges of the live processes of this machine, and how many there are of each kind."""
+    return [
+        Gauge(family.name, family.help, numbers[0], dict(zip(family.labels, values, strict=True)))
+        for family in _merge(_read_files(data_dir))
+        if family.type == "gauge"
+        for values, numbers in family.series.items()
+    ]
+
+
+def _read_files(data_dir: Path) -> list[_Family]:
     families, processes = [], Counts[str]()
     for path in sorted((data_dir / _DIRECTORY).glob("*-*.lock")):
         is_live = _is_locked(path)
@@ -205,9 +221,7 @@ def render(data_dir: Path, gauges: Iterable[Gauge]) -> bytes:
     kinds = [
         Gauge("waypost_processes", "Running processes by kind.", n, {"kind": kind}) for kind, n in processes.items()
     ]
-    registry = CollectorRegistry()
-    registry.register(_Collector(_merge([*families, *map(_family_of, [*kinds, *gauges])])))
-    return generate_latest(registry)
+    return [*families, *map(_family_of, kinds)]
 
 
 def _merge(families: Iterable[_Family]) -> list[_Family]:

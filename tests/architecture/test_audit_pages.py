@@ -88,6 +88,10 @@ def form_of_operator(find: Callable[[Signed], Awaitable[str]], fields: Mapping[s
     return prepare
 
 
+async def prepare_link_for_member(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    return await form_of_operator(own_account, {"email": signed.email})(signed, path)
+
+
 async def own_account(signed: Signed) -> str:
     return str(signed.account)
 
@@ -319,6 +323,8 @@ RECIPES: Mapping[str, Recipe] = {
     "/webhooks/{id}/deliveries/{delivery}/redeliver": prepare_redelivery,
     "/operator/accounts/{id}/suspend": form_of_operator(own_account, REASON),
     "/operator/accounts/{id}/resume": form_of_operator(suspended_account),
+    "/operator/accounts/{id}/plan": form_of_operator(own_account, {"plan": "trial"}),
+    "/operator/accounts/{id}/sign-in-link": prepare_link_for_member,
     "/operator/links/{id}/disable": form_of_operator(Signed.link, REASON),
     "/operator/links/{id}/enable": form_of_operator(disabled_link),
     **member_forms.RECIPES,
@@ -357,6 +363,9 @@ NOT_RECORDED = {
     "/links/imports/{id}/plan": "reads a source, and changes no link",
     "/links/imports/{id}/start": "the job that begins the import records it: tests/resources/imports/test_pages.py",
     "/links/imports/{id}/resume": "continues an import that is recorded",
+    "/operator/accounts/new": "the log begins with the account: tests/resources/operator/test_management.py",
+    "/operator/invite": "an invitation to create an account, of which there is no log yet",
+    "/operator/service/diagnose": "changes nothing",
     "/operator/links/{id}/dismiss": "concerns reports, which members of accounts do not see",
     **member_forms.NOT_RECORDED,
 }

@@ -1,6 +1,6 @@
 """The list of all accounts, for operators. Pages by the last account shown, so that a later page costs no more."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, func, literal, or_, select, tuple_
 from waypost.accounts.model import Account, accounts, api_keys, memberships
 from waypost.accounts.sessions.store import sessions
 from waypost.accounts.store import ACCOUNT, account_from
-from waypost.database import Tx
+from waypost.database import Tx, counts
 
 AccountOrder = Literal["newest", "email", "links"]
 
@@ -43,6 +43,14 @@ class AccountFilter:
     search: str = ""
     """Part of the email or name."""
     is_suspended: bool = False
+
+
+async def count_added(tx: Tx, days: Iterable[int]) -> list[int]:
+    return await counts.count_added(tx, _accounts.id, days)
+
+
+async def list_ids(tx: Tx) -> Sequence[UUID]:
+    return (await tx.scalars(select(_accounts.id).where(_accounts.deleted_at.is_(None)))).all()
 
 
 async def list_page(

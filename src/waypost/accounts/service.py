@@ -1,6 +1,6 @@
 """Creates, changes and lists accounts and API keys. A change of permissions invalidates the caller caches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -41,8 +41,11 @@ async def create_account(
     trial_days: int,
     password_hash: str | None = None,
     account_id: UUID | None = None,
+    new_actor: Callable[[UUID], Actor] | None = None,
 ) -> Account:
     """Create an account that the person with this email owns; a new person if there is none.
+
+    `new_actor`: who is recorded. Without, the audit log of the account begins later.
 
     Raises Conflict if an account has the email, and if `password_hash` is given for a person who exists.
     """
@@ -57,7 +60,12 @@ async def create_account(
                 await people.add(tx, owner, password_hash)
             elif password_hash is not None:
                 raise Conflict({"email": [HAS_PASSWORD]})
-            return await add_account(tx, replace(owner, name=name, updated_at=now), initial_plan, account_id=account_id)
+            owner = replace(owner, name=name, updated_at=now)
+            account = await add_account(tx, owner, initial_plan, account_id=account_id)
+            if new_actor:
+                item = Item(account.id, account.email)
+                await audit.record(tx, new_actor(account.id), "account.created", now, item)
+            return account
     except IntegrityError:
         raise Conflict({"email": [ACCOUNT_EXISTS]}) from None
 
@@ -79,13 +87,15 @@ async def set_plan(
     now: datetime,
     trial_days: int,
     trial_ends_at: datetime | None = None,
+    actor: Actor | None = None,
 ) -> Account:
+    """`actor`: by default the command."""
     new_plan = rules.build_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
     with invalidating_callers(db):
         async with db.write() as tx:
             before = or_not_found(await store.find_account(tx, account_id))
             if changes := audit.compare(before.plan, new_plan):
-                actor = Actor.command(account_id, "waypost account plan")
+                actor = actor or Actor.command(account_id, "waypost account plan")
                 await audit.record(tx, actor, "plan.updated", now, changes=changes)
             return or_not_found(await store.change_plan(tx, account_id, new_plan, now))
 

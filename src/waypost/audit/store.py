@@ -13,7 +13,7 @@ from waypost.audit.changes import MAX_TEXT, shorten
 from waypost.audit.model import Actor, AuditEntry, Changes, Item, audit_entries
 from waypost.database import Id, NamedRow, Tx
 from waypost.kit.clock import microseconds
-from waypost.kit.ids import new_id
+from waypost.kit.ids import first_id, new_id
 
 MAX_SCANNED = 5_000
 """Entries that are read for a page whose filters have no index."""
@@ -87,7 +87,7 @@ async def record_progress(
 def new_entry_id(at: datetime) -> UUID:
     """Return a UUIDv7 of that time, to the microsecond: entries are found and sorted by their ids."""
     fraction = microseconds(at) % 1_000 << 2
-    return UUID(int=_first_id(at).int | 0x7 << 76 | fraction << 64 | new_id().int & (1 << 64) - 1)
+    return UUID(int=first_id(at).int | 0x7 << 76 | fraction << 64 | new_id().int & (1 << 64) - 1)
 
 
 async def list_before(
@@ -135,7 +135,7 @@ async def delete_batch(tx: Tx, account_id: UUID, before: datetime | None, *, lim
     """Delete the oldest entries of an account, all of them or those before a time. Return how many."""
     query = select(_entries.id).where(_entries.account_id == account_id)
     if before is not None:
-        query = query.where(_entries.id < _first_id(before))
+        query = query.where(_entries.id < first_id(before))
     ids = list(await tx.scalars(query.order_by(_entries.id).limit(limit)))
     if ids:
         await tx.execute(delete(audit_entries).where(_entries.account_id == account_id, _entries.id.in_(ids)))
@@ -186,8 +186,8 @@ def _newest_first(
     The column is compared as a range with the id. If it were compared for equality, the databases could ignore this
     index, and read all entries of the account for the few of a rare value.
     """
-    first = _first_id(filter_.since) if filter_.since else _LOWEST
-    end = min(_first_id(filter_.until) if filter_.until else _HIGHEST, before or _HIGHEST)
+    first = first_id(filter_.since) if filter_.since else _LOWEST
+    end = min(first_id(filter_.until) if filter_.until else _HIGHEST, before or _HIGHEST)
     query = select(*(_entries[name] for name in ("id", *_FILTERED, "item"))).where(_entries.account_id == account_id)
     if index is None:
         return query.where(_entries.id >= first, _entries.id < end).order_by(_entries.id.desc())
@@ -199,11 +199,6 @@ def _newest_first(
 def _contains(column: ColumnElement[str], text: str, dialect: str) -> ColumnElement[bool]:
     find = func.strpos if dialect == "postgresql" else func.instr
     return find(func.lower(column), text.lower()) > 0
-
-
-def _first_id(at: datetime) -> UUID:
-    """Return the smallest id of that millisecond."""
-    return UUID(int=max(0, microseconds(at)) // 1_000 << _RANDOM_BITS)
 
 
 def _entry(row: NamedRow[Any]) -> AuditEntry:

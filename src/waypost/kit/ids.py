@@ -1,10 +1,12 @@
 """Identifiers: UUIDv7, which sort by creation time and are appended at the end of an index."""
 
 import re
+from datetime import datetime
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from waypost.kit.clock import microseconds
 from waypost.kit.errors import NotFound
 
 _CANONICAL = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -17,6 +19,11 @@ def new_id() -> UUID:
 def numbered_id(id_: UUID, number: int) -> UUID:
     """Derive the id of a part. Another `new_id` equals none of them, in all probability."""
     return UUID(int=(id_.int >> 16 << 16) | number)
+
+
+def first_id(at: datetime) -> UUID:
+    """Return the smallest id of that millisecond."""
+    return UUID(int=max(0, microseconds(at)) // 1_000 << 80)
 
 
 def parse_id(text: str) -> UUID | None:

@@ -238,6 +238,11 @@ async def delete_jobs(tx: Tx, kind: JobKind, account_id: UUID) -> None:
     await tx.execute(delete(jobs).where(_c.name == kind.name, _c.account_id == account_id))
 
 
+async def is_pending(tx: Tx, id_: UUID) -> bool:
+    """Return whether the job of a thing waits or runs."""
+    return await tx.scalar(select(_c.id).where(_c.id == id_, _WAITING)) is not None
+
+
 async def lock(tx: Tx, job: Job) -> bool:
     """Lock the job until the transaction ends. Return False if the attempt has lost its lease."""
     return await tx.scalar(select(_c.id).where(_where_leased(job)).with_for_update()) is not None

@@ -88,7 +88,7 @@ async def test_lists_searches_and_sorts_accounts(place: WebApp) -> None:
 
     async def emails(query: str) -> list[str]:
         page = (await root.get(f"/operator{query}")).text
-        return [part.partition("<")[0] for part in page.split('href="/operator/accounts/')[1:]]
+        return [part.partition("<")[0] for part in page.split('<td><a href="/operator/accounts/')[1:]]
 
     async def listed(query: str) -> list[str]:
         return [each.partition('">')[2] for each in await emails(query)]
@@ -120,7 +120,9 @@ async def test_keyset_pages_have_each_account_once(place: WebApp, monkeypatch: p
         seen, url = [], f"/operator?sort={sort}"
         while url:
             page = (await root.get(url)).text
-            seen += [part.partition('">')[2].partition("<")[0] for part in page.split('href="/operator/accounts/')[1:]]
+            seen += [
+                part.partition('">')[2].partition("<")[0] for part in page.split('<td><a href="/operator/accounts/')[1:]
+            ]
             before, link, _ = page.partition('" rel="next"')
             url = unescape(before.rpartition('href="')[2]) if link else ""
         assert len(seen) == len(set(seen)) == 7

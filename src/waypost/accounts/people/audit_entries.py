@@ -1,8 +1,9 @@
 """Audit log: what concerns a person's own sign-in is recorded in each account that the person is a member of."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from waypost import audit
 from waypost.accounts.members import store as memberships
@@ -27,6 +28,12 @@ async def record(
 
 
 async def record_command(tx: Tx, person: Person, command: str, action: AuditAction, now: datetime) -> None:
+    await record_by(tx, person, lambda account_id: Actor.command(account_id, command), action, now)
+
+
+async def record_by(
+    tx: Tx, person: Person, new_actor: Callable[[UUID], Actor], action: AuditAction, now: datetime
+) -> None:
+    """Record what somebody else did, in each account of the person."""
     for membership in await memberships.list_of_person(tx, person.id):
-        actor, item = Actor.command(membership.account.id, command), Item(person.id, person.email)
-        await audit.record(tx, actor, action, now, item)
+        await audit.record(tx, new_actor(membership.account.id), action, now, Item(person.id, person.email))

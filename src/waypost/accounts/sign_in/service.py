@@ -3,7 +3,7 @@
 Neither response nor timing reveals whether a person has an email: a password reset runs in a job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from waypost.accounts.second_factor.verification import with_code
 from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in import credentials, passkeys, passwords
 from waypost.accounts.sign_in import delay as sign_in_delay
+from waypost.audit import Actor
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.worker import jobs
@@ -224,13 +225,16 @@ async def has_password(deps: Deps, person: Person) -> bool:
         return await people.find_password_hash(tx, person.id) is not None
 
 
-async def create_sign_in_link(deps: Deps, person_id: UUID) -> str:
-    """Create a link that signs in once, within 15 minutes. For commands of operators. Raises NotFound."""
+def _command(account_id: UUID) -> Actor:
+    return Actor.command(account_id, "waypost account sign-in-link")
+
+
+async def create_sign_in_link(deps: Deps, person_id: UUID, new_actor: Callable[[UUID], Actor] = _command) -> str:
+    """Create a link that signs in once, within 15 minutes. For operators. Raises NotFound."""
     async with deps.db.write() as tx:
         now, person = deps.clock(), or_not_found(await people.find(tx, person_id))
         token = await tokens.issue(tx, "sign_in", now=now, person_id=person_id)
-        command = "waypost account sign-in-link"
-        await person_audit.record_command(tx, person, command, "sign_in_link.created", now)
+        await person_audit.record_by(tx, person, new_actor, "sign_in_link.created", now)
     return emails.link(deps.base_url, "sign_in", token)
 
 

@@ -19,6 +19,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.store import (
     SHORT_LINKS,
+    count_added,
     find_accounts,
     find_any,
     find_by_address,
@@ -33,6 +34,7 @@ __all__ = [
     "Link",
     "Routes",
     "add_clicks",
+    "count_added",
     "count_clicks",
     "count_imported_clicks",
     "detach_domain",

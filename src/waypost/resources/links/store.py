@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, true, update
 
-from waypost.database import Id, Tx, bulk
+from waypost.database import Id, Tx, bulk, counts
 from waypost.kit.errors import NotFound
 from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest
@@ -109,6 +109,10 @@ async def lock_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:
     """Lock and return those of the links that exist, of any account, in the order of ids."""
     await tx.execute(select(links.c.id).where(links.c.id.in_(ids)).order_by(links.c.id).with_for_update())
     return await find_any(tx, ids)
+
+
+async def count_added(tx: Tx, days: Iterable[int]) -> list[int]:
+    return await counts.count_added(tx, links.c.id, days)
 
 
 async def find_any(tx: Tx, ids: Collection[UUID]) -> list[Link]:

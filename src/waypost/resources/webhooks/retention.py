@@ -1,12 +1,12 @@
 """Deletes old deliveries, and cancels pending ones of deleted webhooks, in small batches."""
 
 from datetime import timedelta
-from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select
 
 from waypost.database import Database, Id
-from waypost.kit.clock import Clock, microseconds
+from waypost.kit.clock import Clock
+from waypost.kit.ids import first_id
 from waypost.resources.webhooks import queue, store
 from waypost.resources.webhooks.model import webhook_deliveries
 
@@ -28,7 +28,7 @@ async def delete_old_deliveries(
     db: Database, retention: timedelta, *, clock: Clock, batch_size: int = BATCH_SIZE
 ) -> bool:
     """Delete one batch of finished deliveries. Return False if there is none."""
-    first_kept = UUID(int=microseconds(clock() - retention) // 1_000 << 80)  # the smallest id of that millisecond
+    first_kept = first_id(clock() - retention)
     async with db.read() as tx:  # usually there is nothing to do, and a read takes no write lock
         if not (await tx.execute(_OLD_IDS, {"first_kept": first_kept, "limit": 1})).first():
             return False

@@ -4,6 +4,6 @@ None is ordered for an unverified hostname, or because of a visit. `authority`, 
 TLS only, and therefore not imported here.
 """
 
-from waypost.resources.domains.certificates.store import CertificateSweep, delete_certificate, retry, set_served
+from waypost.resources.domains.certificates.store import CertificateSweep, count, delete_certificate, retry, set_served
 
-__all__ = ["CertificateSweep", "delete_certificate", "retry", "set_served"]
+__all__ = ["CertificateSweep", "count", "delete_certificate", "retry", "set_served"]

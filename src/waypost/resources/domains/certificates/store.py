@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, or_, select, text, update
+from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, func, or_, select, text, update
 
 from waypost.database import Ciphertext, Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
@@ -34,6 +34,14 @@ _INSERT = text(
     " VALUES (:id, :hostname, 0, :now, false, :now)"
     " ON CONFLICT (hostname) DO NOTHING"
 ).bindparams(bindparam("id", type_=Id), bindparam("hostname", type_=Text), bindparam("now", type_=Instant))
+
+
+class CertificateCount(NamedTuple):
+    served: int
+    """Hosts that have a certificate, or wait for one."""
+    failed: int
+    """Those whose last attempt failed."""
+    next_expiry: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +185,11 @@ async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
     await tx.execute(delete(acme_challenges).where(acme_challenges.c.created_at < now - timedelta(days=1)))
     await tx.execute(delete(acme_orders).where(acme_orders.c.ordered_at < now - max(queue.ORDER_LIMITS)))
     return max(len(expired), len(unserved), deleted_count) < BATCH_SIZE
+
+
+async def count(tx: Tx) -> CertificateCount:
+    query = select(func.count(), func.count(_cert.error), func.min(_cert.expires_at)).where(_cert.due_at.is_not(None))
+    return CertificateCount(*(await tx.execute(query)).one())
 
 
 class CertificateSweep:

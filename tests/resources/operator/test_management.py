@@ -1,0 +1,150 @@
+"""Operators create and invite accounts, change plans, create sign-in links, and see the service."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+from browsing import Browser, WebApp
+from contexts import new_context
+from resources.operator.test_pages import operator
+
+from waypost import accounts
+from waypost.accounts.account_list import AccountFilter, list_page
+from waypost.audit import store as audit_store
+from waypost.context import Context
+from waypost.installation import Finding
+from waypost.resources.operator import diagnosis
+from waypost.resources.operator.model import ServiceReport, find_report, save_report
+from waypost.resources.operator.totals import ServiceTotals
+from waypost.worker import jobs
+
+
+async def root_of(place: WebApp) -> Browser:
+    root = await operator(place)
+    await place.authenticate_all()
+    return root
+
+
+async def actions(place: WebApp, email: str) -> list[tuple[str, str]]:
+    account = await accounts.get_account(place.db, email)
+    async with place.db.read() as tx:
+        entries, _ = await audit_store.list_before(tx, account.id, audit_store.AuditFilter(), None, limit=9)
+    return [(entry.action, entry.actor.type) for entry in entries]
+
+
+def shown_link(page: str) -> str:
+    [url] = re.findall(r'data-copy="([^"]+)"', page)
+    return unescape(url)
+
+
+async def test_creates_an_account_and_a_sign_in_link(place: WebApp) -> None:
+    root = await root_of(place)
+    wrong = await root.post("/operator/accounts/new", {"email": "nobody", "plan": "lifetime"})
+    assert (wrong.status_code, "nobody" in wrong.text) == (422, True)
+    assert (await root.post("/operator/accounts/new", {"email": "new@example.com", "plan": "gold"})).status_code == 422
+    made = await root.post("/operator/accounts/new", {"email": " New@Example.com ", "plan": "lifetime"})
+    assert made.status_code == 303, made.text
+    page = made.headers["location"].partition("?")[0]
+    account = await accounts.get_account(place.db, "new@example.com")
+    assert (account.plan.type, account.name, page) == ("lifetime", "New", f"/operator/accounts/{account.id}")
+    assert "Create sign-in link" in (await root.get(page)).text
+    again = await root.post("/operator/accounts/new", {"email": "new@example.com", "plan": "lifetime"})
+    assert (again.status_code, "already exists" in again.text) == (422, True)
+    refused = await root.post(f"{page}/sign-in-link", {"email": "root@example.com"})
+    assert (refused.status_code, "member of the account" in refused.text) == (422, True)
+    link = shown_link((await root.post(f"{page}/sign-in-link", {"email": "new@example.com"})).text)
+    assert "/enter/" in link
+    assert sorted(await actions(place, "new@example.com")) == [
+        ("account.created", "operator"),
+        ("sign_in_link.created", "operator"),
+    ]
+    assert "Create account" in (await root.get("/operator/accounts/new")).text
+
+
+async def test_changes_plans(place: WebApp) -> None:
+    root, ada = await root_of(place), await place.browser("ada@example.com", plan="none")
+    assert ada.account
+    page = f"/operator/accounts/{ada.account.id}"
+    for plan, day, status in (("trial", "2030-02-01", 303), ("trial", "soon", 422), ("lifetime", "2030-02-01", 303)):
+        answer = await root.post(f"{page}/plan", {"plan": plan, "trial_ends_at": day})
+        assert answer.status_code == status, answer.text
+        if plan == "trial":
+            stored = (await accounts.get_account(place.db, "ada@example.com")).plan
+            assert f"{stored.trial_ends_at:%Y-%m-%d %H}" == "2030-02-01 23"
+    assert await actions(place, "ada@example.com") == [("plan.updated", "operator")] * 2
+    assert "lifetime" in (await root.get(page)).text
+
+
+async def test_invites(place: WebApp) -> None:
+    root = await root_of(place)
+    page = await root.post("/operator/invite", {"email": "eve@example.com"})
+    assert "/invite/" in shown_link(page.text)
+    assert "WAYPOST_SMTP_URL is not set" in page.text
+    assert (await root.post("/operator/invite", {"email": "root@example.com"})).status_code == 422
+
+
+async def test_asks_who_is_there(place: WebApp) -> None:
+    root = await root_of(place)
+    assert root.account
+    place.clock.move(timedelta(hours=1))
+    page = f"/operator/accounts/{root.account.id}"
+    for path, fields in (
+        ("/operator/accounts/new", {"email": "new@example.com", "plan": "lifetime"}),
+        ("/operator/invite", {"email": "eve@example.com"}),
+        (f"{page}/plan", {"plan": "none"}),
+        (f"{page}/sign-in-link", {"email": "root@example.com"}),
+    ):
+        assert (await root.post(path, fields)).status_code == 422, path
+    async with place.db.read() as tx:
+        assert len(await list_page(tx, AccountFilter(), "newest", None, 9)) == 1
+
+
+async def test_shows_the_service(place: WebApp) -> None:
+    root = await root_of(place)
+    page = (await root.get("/operator/service")).text
+    assert "These are the checks of a start" in page
+    assert "counts once an hour" in page
+    assert (await root.post("/operator/service/diagnose")).status_code == 303
+    assert (await root.post("/operator/service/diagnose")).status_code == 303
+    assert "The checks run" in (await root.get("/operator/service")).text
+    async with place.db.read() as tx:
+        assert (await jobs.read_backlog(tx, place.clock())).pending == 1
+    context = root_context(place)
+    await ServiceTotals(context).step()
+    found = [Finding("spool", "ok", "empty"), Finding("clock", "failed", "<5 s> behind", "Synchronize it.")]
+    async with place.db.write() as tx:
+        content = [vars(finding) for finding in found]
+        await save_report(tx, "diagnosis", ServiceReport("node-1", place.clock(), content))
+    page = (await root.get("/operator/service")).text
+    assert "&lt;5 s&gt; behind" in page
+    assert page.index("&lt;5 s&gt;") < page.index("Show what passed (1)") < page.index(">empty<"), "problems first"
+    assert "node-1" in page
+    assert page.count('class="growth"') == 3
+
+
+def root_context(place: WebApp) -> Context:
+    return new_context(place.db, clock=place.clock)
+
+
+async def test_counts_once_an_hour(place: WebApp) -> None:
+    await root_of(place)
+    totals = ServiceTotals(root_context(place))
+
+    async def counted() -> ServiceReport:
+        await totals.step()
+        async with place.db.read() as tx:
+            report = await find_report(tx, "totals")
+        assert report
+        return report
+
+    first = await counted()
+    place.clock.move(timedelta(minutes=59))
+    assert (await counted()).at == first.at
+    place.clock.move(timedelta(minutes=1))
+    assert (await counted()).at == place.clock()
+    assert (len(first.content["links"]), len(first.content["clicks"])) == (30, 30)
+
+
+async def test_runs_the_command(place: WebApp) -> None:
+    findings = await diagnosis._run_doctor()
+    assert {"settings", "DNS"} <= {finding["check"] for finding in findings}
