@@ -12,7 +12,7 @@ LIMITS = {
     "files that name `expires_at` of a link": 24,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 2_075,
+    "lines that only compose": 2_085,
     "files with more than 10 first-party imports": 112,
     "type names with more than one meaning": 1,
     "circles of files": 0,
