@@ -203,6 +203,8 @@ async def _links(db: Database, account: Account) -> list[Link]:
         ends = {3: at + timedelta(days=3), 4: at}.get(index)
         url = f"https://www.example.com/products/{LONG * (1 + index % 3)}?utm_source=newsletter"
         fields = {"slug": slug, "tags": tags, "utm_params": utm, "expires_at": ends, "is_enabled": index != 5}
+        if index % 4 == 1:
+            fields |= {"note": "\n".join(TITLES), "external_id": f"{index}-{LONG * 3}"}
         made.append(replace(link, destination_url=url, **fields))
     async with db.write() as tx:
         for link in reversed(made):
