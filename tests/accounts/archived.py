@@ -29,6 +29,7 @@ from waypost.packages import RESOURCES
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.logos import store as logos
 from waypost.resources.domains.model import Domain
 from waypost.resources.imports.report import Report
 from waypost.resources.imports.sources.waypost import Waypost
@@ -39,6 +40,7 @@ from waypost.resources.links.images.stores import new_image_store
 from waypost.resources.links.routing import LinkRouting, RuleJson, VariantJson
 from waypost.resources.links.routing.model import ConditionJson
 from waypost.resources.qrcodes import account_data as qrcodes
+from waypost.resources.qrcodes.logos.preparing import prepare
 from waypost.resources.qrcodes.style import CodeStyle
 from waypost.settings import Settings
 
@@ -121,6 +123,7 @@ def rows(content: bytes) -> dict[str, list[Any]]:
         "aliases.ndjson": ("id",),
         "tags.ndjson": ("id", "created_at", "updated_at"),
         "qr_styles.ndjson": ("updated_at",),
+        "logos.ndjson": ("updated_at",),
     }.items():
         found[name] = [{key: value for key, value in row.items() if key not in left_out} for row in found[name]]
     first_clicks: dict[str, str] = {}  # each account has visitor ids of its own
@@ -167,7 +170,11 @@ async def furnish(db: Database, directory: Path, who: Person) -> None:
         await aliases.add_many(tx, [address])
         await routing.add_many(tx, [routed, LinkRouting(made[5].id, who.account_id, START, START)])
         await click_counters.set_imported_clicks(tx, who.account_id, {made[3].id: 17})
-        await qrcodes.add_styles(tx, [(made[0].id, CodeStyle(foreground="#1d4ed8", size=300), START)])
+        style = CodeStyle(foreground="#1d4ed8", size=300, logo=True, frame="bottom", frame_text="Menü")
+        await qrcodes.add_styles(tx, [(made[0].id, style, START)])
+        for owner in (who.account_id, domain.id):
+            prepared = prepare(picture.getvalue())
+            await logos.save(tx, who.account_id, prepared.of(owner, START), prepared.content)
     visits = [
         new_click(
             made[number % 7],

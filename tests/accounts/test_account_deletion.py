@@ -99,6 +99,7 @@ async def filled(place: WebApp, account: UUID, name: str) -> None:
     rows += [
         ("domains", own | {"id": domain, "hostname": f"{name}.example", "status": "verified", "tls_status": "none"}),
         ("verified_names", {"hostname": f"{name}.example"}),
+        *(("logos", own | {"owner_id": owner, "name": f"{owner}"}) for owner in (account, domain)),
         ("pixels", own | {"id": pixel, "platform": "facebook"}),
         ("webhooks", own | {"id": webhook}),
         *(("webhook_deliveries", own | {"webhook_id": webhook, "status": "delivered"}) for _ in range(5)),

@@ -1,5 +1,6 @@
 """Asking the running application: with whose key, for what, and which routes it has."""
 
+import io
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from uuid import UUID, uuid4
 import httpx
 from architecture.facts import PREFIX, Endpoint
 from journeys.service import Website
+from PIL import Image
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -21,8 +23,17 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.web.endpoint import EndpointTable
 
+
+def png_of(image: Image.Image) -> bytes:
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
 BASE_URL = "http://waypost.test"
 RECEIVER = "https://127.0.0.1/hook"
+LOGO, OTHER_LOGO = ({"file": png_of(Image.new("RGB", (32, 16), color))} for color in ("red", "blue"))
+"""Forms with an image."""
 PIXEL = {"platform": "facebook", "name": "A pixel", "pixel_id": "123456"}
 
 
@@ -121,6 +132,10 @@ class RunningApp:
         answer = await self.client.post(f"/api/v1/links/{link}/aliases", headers=headers, json=body)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]["id"]
+
+    async def logo(self, key: str, path: str) -> None:
+        answer = await self.client.put(f"/api{path}", headers={"Authorization": f"Bearer {key}"}, files=LOGO)
+        assert answer.status_code == 200, answer.text
 
     async def webhook(self, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """A subscription with its secret, and a delivery of it."""

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from architecture.facts import ENDPOINTS, SCOPES, Endpoint
-from architecture.running import RECEIVER, RunningApp
+from architecture.facts import ENDPOINTS, FILES, SCOPES, Endpoint
+from architecture.running import OTHER_LOGO, RECEIVER, RunningApp
 from architecture.test_scopes import named, owned
 from sqlalchemy import text
 
@@ -18,7 +18,7 @@ from waypost.audit.store import AuditFilter
 
 SECRETS = ("987654321012345", "a-pixel-token", "a-link-password", "hook-path-secret")
 """Values that requests of these tests contain. Keys, secrets of webhooks and sessions are looked for as well."""
-WRITES = [endpoint for endpoint in ENDPOINTS.values() if endpoint.method != "GET"]
+WRITES = [each for name, each in ENDPOINTS.items() if each.method != "GET" and name not in FILES]
 _APP = {"applinks": {"details": [{"appIDs": ["ABCDE12345.com.example.app"], "components": [{"/": "/sale"}]}]}}
 APP_LINKS = json.dumps(_APP)
 _issued: list[str] = []
@@ -54,12 +54,17 @@ def body_of(running: RunningApp, endpoint: Endpoint, id_: str) -> Any:
         ("PUT", "/v1/domains/{id}/app-links"): lambda: {"apple_app_site_association": _APP, "assetlinks": None},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
         ("PUT", "/v1/links/{id}/routing"): lambda: {"password": SECRETS[2], "click_limit": 5},
+        **dict.fromkeys((("PUT", "/v1/qrcodes/logo"), ("PUT", "/v1/domains/{id}/logo")), lambda: OTHER_LOGO),
         ("POST", "/v1/links/bulk"): lambda: {"links": [{"destination_url": running.website.url}, {}]},
         ("PATCH", "/v1/links/bulk"): lambda: {"ids": [id_, str(uuid4())], "set": {"add_tags": ["new"]}},
         ("DELETE", "/v1/links/bulk"): lambda: {"ids": [id_, str(uuid4())]},
     }
     make = bodies.get((endpoint.method, endpoint.path))
     return make() if make else None
+
+
+def sent_as(endpoint: Endpoint, body: Any) -> dict[str, Any]:
+    return {"files" if endpoint.path.endswith("/logo") else "json": body} if body else {}
 
 
 def refused_body(endpoint: Endpoint) -> Any:
@@ -96,7 +101,8 @@ async def test_a_write_of_the_api_leaves_one_entry(running: RunningApp, endpoint
     ids = await prepare(running, key, endpoint)
     body = body_of(running, endpoint, ids[0])
     before = await entries_of(running, account)
-    answer = await running.ask(key, endpoint, *ids, **({"json": body} if body else {}))
+    sent = sent_as(endpoint, body)
+    answer = await running.ask(key, endpoint, *ids, **sent)
     assert answer.status_code == endpoint.success, answer.text
     if endpoint.path == "/v1/webhooks":
         _issued.append(answer.json()["data"]["secret"])
@@ -106,7 +112,7 @@ async def test_a_write_of_the_api_leaves_one_entry(running: RunningApp, endpoint
     assert entry.item.name or entry.details["count"] == 1
     if endpoint.method in {"PATCH", "PUT"} and "pixels" not in endpoint.path and "routing" not in endpoint.path:
         # a secret that is sent counts as changed
-        assert (await running.ask(key, endpoint, *ids, json=body)).is_success
+        assert (await running.ask(key, endpoint, *ids, **sent)).is_success
         assert await entries_of(running, account) == [entry, *others], "the same again changes nothing"
 
 
@@ -118,7 +124,7 @@ async def test_a_refused_write_of_the_api_leaves_none(running: RunningApp, endpo
     ids = await prepare(running, key, endpoint)
     before = await entries_of(running, account)
     body = body_of(running, endpoint, ids[0])
-    sent = {"json": body} if body else {}
+    sent = sent_as(endpoint, body)
     assert (await running.ask(weak, endpoint, *ids, **sent)).status_code == 403
     if "{id}" in endpoint.path:
         assert (await running.ask(key, endpoint, str(uuid4()), str(uuid4()), **sent)).status_code == 404

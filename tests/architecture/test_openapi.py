@@ -504,7 +504,7 @@ def test_every_operation_has_a_summary_and_a_described_group(document: Document)
 
 def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(name).get("requestBody") for name in ENDPOINTS]
-    examples = [body["content"][JSON] for body in bodies if body]
+    examples = [body["content"][JSON] for body in bodies if body and JSON in body["content"]]
     assert len(examples) == 26
     for each in examples:
         assert list(problems(document.content, each["schema"], each["example"])) == []

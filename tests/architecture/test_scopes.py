@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from architecture.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
-from architecture.running import PIXEL, RECEIVER, RunningApp
+from architecture.running import LOGO, PIXEL, RECEIVER, RunningApp
 
 from waypost.accounts import SCOPES as SCOPES_OF_THE_APPLICATION
 
@@ -36,6 +36,8 @@ def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
         ("POST", "/v1/tags"): lambda: {"name": str(uuid4())},
         ("POST", "/v1/links/{id}/aliases"): lambda: {"hostname": running.latest_hostname, "path": "sale"},
     }
+    if endpoint.path.endswith("/logo"):
+        return {"files": LOGO} if endpoint.method == "PUT" else {}
     if endpoint.path.startswith("/v1/qrcodes/"):
         return {"json": {"hostname": "waypost.test"}}
     if endpoint.path == "/v1/links/bulk":
@@ -54,8 +56,12 @@ async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str,
         "tags": running.tag,
         "domains": running.domain,
     }
-    if make := makers.get(endpoint.path.split("/")[2]):
-        return (await make(key))["id"], ""
+    made = makers.get(endpoint.path.split("/")[2])
+    id_ = (await made(key))["id"] if made else ""
+    if endpoint.path.endswith("/logo"):
+        await running.logo(key, endpoint.path.replace("{id}", id_))
+    if id_:
+        return id_, ""
     if endpoint.path.startswith("/v1/webhooks"):
         webhook, delivery = await running.webhook(key)
         return webhook["id"], delivery["id"]

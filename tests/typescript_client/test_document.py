@@ -43,7 +43,8 @@ def arguments(document: Document, operation: Operation) -> list[Any]:
     described = _described(document, operation)
     given: list[Any] = [each["example"] for each in operation.parameters if each["in"] == "path"]
     if operation.body:
-        body = described["requestBody"]["content"]["application/json"]["example"]
+        content = described["requestBody"]["content"]
+        body = content["application/json"]["example"] if "application/json" in content else "image"
         given.append(next(iter(body.values())) if _is_list(body) else body)
     if query := {each["name"]: each["example"] for each in operation.parameters if each["in"] == "query"}:
         given.append(query)
@@ -142,6 +143,9 @@ def _check_request(document: Document, operation: Operation, sent: dict[str, Any
     assert ("idempotency-key" in sent["headers"]) == (operation.method == "POST")
     assert sent["headers"]["authorization"] == "Bearer wp_live_key"
     example = _described(document, operation)["requestBody"]["content"] if operation.body else None
+    if example and "application/json" not in example:
+        assert sent["headers"]["content-type"].startswith("multipart/form-data; boundary=")
+        return
     assert json.loads(sent.get("body") or "null") == (example and example["application/json"]["example"])
 
 
@@ -186,7 +190,9 @@ def _body_type(document: Document, operation: Operation) -> str:
     if len(properties) == 1 and "items" in (only := next(iter(properties.values()))):
         item = only["items"].get("$ref", "").rpartition("/")[2]
         return f"readonly types.{item}[]" if item else "readonly string[]"
-    return f"types.WithImage<types.{operation.body}>" if operation.is_form else f"types.{operation.body}"
+    if operation.form == operation.body:
+        return "types.ImageFile"
+    return f"types.WithImage<types.{operation.body}>" if operation.form else f"types.{operation.body}"
 
 
 def _result_type(document: Document, operation: Operation) -> str:

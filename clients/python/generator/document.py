@@ -57,8 +57,8 @@ class Document:
             operation["summary"],
             operation.get("description", ""),
             [each for each in operation.get("parameters", []) if "x-media-type" not in each],
-            referred(content[_JSON]["schema"]) if content else None,
-            _FORM in content,
+            referred((content.get(_JSON) or content[_FORM])["schema"]) if content else None,
+            referred(content[_FORM]["schema"]) if _FORM in content else None,
             referred(answer),
             bool(operation["security"]),
             bool(answers[0].get("content", {})) and not answer,
@@ -77,8 +77,8 @@ class Operation:
     """Without those of files."""
     body: str | None
     """Name of the schema of the body."""
-    is_form: bool
-    """Whether the body may be a form with a file."""
+    form: str | None
+    """Name of the schema of the body as a form with a file."""
     answer: str | None
     """Name of the schema of the response."""
     needs_key: bool

@@ -1,6 +1,6 @@
 """Writes the modules with the methods, synchronous and asynchronous."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from textwrap import fill, indent
@@ -78,7 +78,7 @@ def _method(document: Document, operation: Operation, *, is_async: bool) -> Iter
     elif is_list:
         call.append("{}")
     if operation.body:
-        fields = [*document.schemas[operation.body]["properties"], *(["og_image_file"] if operation.is_form else [])]
+        fields = dict.fromkeys([*document.schemas[operation.body]["properties"], *_files(document, operation)])
         items = ", ".join(f'"{name}": {python_name(name)}' for name in fields)
         call.append(f"body={{{items}}}")
     if operation.takes_idempotency_key:
@@ -124,8 +124,11 @@ def _arguments(document: Document, operation: Operation) -> tuple[list[Argument]
         fields = [_field(document, schema, name) for name in schema["properties"]]
         required = [each for each in fields if not each.default]
         optional = [each for each in fields if each.default]
-        if operation.is_form:
-            optional.append(Argument("og_image_file", "File | Omitted", _form_description(document), "OMITTED"))
+        if operation.form != operation.body:
+            optional += [
+                Argument(name, "File | Omitted", description, "OMITTED")
+                for name, description in _files(document, operation).items()
+            ]
         if optional:
             named += [*required, *optional]
         else:
@@ -151,9 +154,10 @@ def _field(document: Document, schema: Schema, name: str) -> Argument:
     return Argument(python_name(name), kind, field["description"], "OMITTED")
 
 
-def _form_description(document: Document) -> str:
-    description: str = document.schemas["LinkCreateForm"]["properties"]["og_image_file"]["description"]
-    return description
+def _files(document: Document, operation: Operation) -> dict[str, str]:
+    """Return the descriptions of the fields that are files."""
+    fields: Mapping[str, Schema] = document.schemas[operation.form]["properties"] if operation.form else {}
+    return {name: field["description"] for name, field in fields.items() if field.get("format") == "binary"}
 
 
 def _path(operation: Operation) -> str:

@@ -8,6 +8,8 @@ from clients.python.generator.document import Document, Schema, python_name, ref
 
 HEADER = "# Made from the OpenAPI document by `python -m clients.python.generator`; do not edit.\n"
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict[str, Any]"}
+_FORMATS = {"date-time": "datetime | str", "binary": "File"}
+"""Types of arguments."""
 
 
 def models(document: Document) -> str:
@@ -207,7 +209,7 @@ def input_type(document: Document, schema: Schema) -> str:
     if kinds[0] == "array":
         inner = input_type(document, schema["items"]) if schema.get("items") else "Any"
         return f"Sequence[{inner}]{suffix}"
-    return ("datetime | str" if schema.get("format") == "date-time" else _SIMPLE[kinds[0]]) + suffix
+    return _FORMATS.get(schema.get("format", ""), _SIMPLE[kinds[0]]) + suffix
 
 
 def _input(document: Document, name: str) -> str:

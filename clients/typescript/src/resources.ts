@@ -43,6 +43,11 @@ export class Domains extends Resource {
     return this.sender.send(readData, "DELETE", path`domains/${id}`, {}, options);
   }
 
+  /** Delete a domain's logo: QR codes of its links show that of the account. */
+  deleteLogo(id: string, options?: CallOptions): Promise<void> {
+    return this.sender.send(readData, "DELETE", path`domains/${id}/logo`, {}, options);
+  }
+
   /** Get a domain with the result of its last check, its DNS records and its HTTPS certificate. */
   get(id: string, options?: CallOptions): Promise<types.Domain> {
     return this.sender.send(readData, "GET", path`domains/${id}`, {}, options);
@@ -56,6 +61,11 @@ export class Domains extends Resource {
   /** Get what the pages for visitors of a domain have of their own. */
   getAppearance(id: string, options?: CallOptions): Promise<types.DomainAppearance> {
     return this.sender.send(readData, "GET", path`domains/${id}/appearance`, {}, options);
+  }
+
+  /** Get a domain's logo, which QR codes of its links show. */
+  getLogo(id: string, options?: CallOptions): Promise<types.Logo> {
+    return this.sender.send(readData, "GET", path`domains/${id}/logo`, {}, options);
   }
 
   /** Get a domain's options: defaults of its links. */
@@ -76,6 +86,11 @@ export class Domains extends Resource {
   /** Replace a domain's app links. A document that is left out or null is removed. */
   setAppLinks(id: string, documents: types.AppLinksInput, options?: CallOptions): Promise<types.AppLinks> {
     return this.sender.send(readData, "PUT", path`domains/${id}/app-links`, { body: documents }, options);
+  }
+
+  /** Upload a domain's logo: PNG, JPEG or WebP of at most 2 MB. */
+  setLogo(id: string, file: ImageFile, options?: CallOptions): Promise<types.Logo> {
+    return this.sender.send(readData, "PUT", path`domains/${id}/logo`, { body: { file } }, options);
   }
 
   /** Change what the pages for visitors of a domain have of their own. Null resets a field to its default. */
@@ -254,9 +269,19 @@ export class Qrcodes extends Resource {
     return this.sender.fetchFile("POST", "qrcodes/archive", archive, options);
   }
 
+  /** Delete the account's logo. */
+  deleteLogo(options?: CallOptions): Promise<void> {
+    return this.sender.send(readData, "DELETE", "qrcodes/logo", {}, options);
+  }
+
   /** Get a link's QR code: its style, and signed URLs of its image. */
   get(id: string, options?: CallOptions): Promise<types.QrCode> {
     return this.sender.send(readData, "GET", path`links/${id}/qrcode`, {}, options);
+  }
+
+  /** Get the account's logo, which QR codes show. */
+  getLogo(options?: CallOptions): Promise<types.Logo> {
+    return this.sender.send(readData, "GET", "qrcodes/logo", {}, options);
   }
 
   /** Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code. */
@@ -267,6 +292,11 @@ export class Qrcodes extends Resource {
   /** Get labels with many QR codes as a PDF file. */
   sheet(sheet: types.QrCodeSheet, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>> {
     return this.sender.fetchFile("POST", "qrcodes/sheet", sheet, options);
+  }
+
+  /** Upload the account's logo: PNG, JPEG or WebP of at most 2 MB. */
+  setLogo(file: ImageFile, options?: CallOptions): Promise<types.Logo> {
+    return this.sender.send(readData, "PUT", "qrcodes/logo", { body: { file } }, options);
   }
 
   /** Set the style of a link's QR code. What is left out gets its default. */

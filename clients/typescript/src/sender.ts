@@ -11,7 +11,7 @@ const PREFIX = "/api/v1/";
 const TIMEOUT = 60_000;
 /** More would end a timer at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
-const FILE_FIELD = "og_image_file";
+const FILE_FIELDS = ["og_image_file", "file"];
 
 /** What a client needs to know of the service. */
 export interface WaypostOptions {
@@ -140,13 +140,15 @@ export class Sender {
     if (!body) {
       return { method, url, headers };
     }
-    const { [FILE_FIELD]: file, ...fields } = body as Record<string, unknown>;
-    if (file === undefined || file === null) {
+    const sent = Object.entries(body);
+    const fields = Object.fromEntries(sent.filter(([name]) => !FILE_FIELDS.includes(name)));
+    const [fileField, file] = sent.find(([name, value]) => FILE_FIELDS.includes(name) && value) ?? [];
+    if (!fileField) {
       headers.set("Content-Type", "application/json");
       return { method, url, headers, body: JSON.stringify(fields, refuseInvalid) };
     }
     // encoded once: a request that is sent again must have the same bytes
-    const form = new Response(toForm(file as ImageFile, fields));
+    const form = new Response(toForm(fileField, file as ImageFile, fields));
     headers.set("Content-Type", form.headers.get("Content-Type") ?? "");
     return { method, url, headers, body: await form.arrayBuffer() };
   }
@@ -276,9 +278,9 @@ function entriesOf(fields: object): [name: string, value: unknown][] {
 }
 
 /** Return a form with the file. Empty text means null. */
-function toForm(file: ImageFile, fields: Record<string, unknown>): FormData {
+function toForm(fileField: string, file: ImageFile, fields: Record<string, unknown>): FormData {
   const form = new FormData();
-  form.set(FILE_FIELD, file instanceof Blob ? file : new Blob([file as ArrayBuffer]), "image");
+  form.set(fileField, file instanceof Blob ? file : new Blob([file as ArrayBuffer]), "image");
   for (const [name, value] of entriesOf(fields)) {
     if (Array.isArray(value) && value.length > 0) {
       value.forEach((each) => form.append(`${name}[]`, String(each)));

@@ -987,6 +987,20 @@ export interface ListedApiKey {
   /** When the key was revoked; null if it is valid */
   revoked_at: string | null;
 }
+export interface Logo {
+  /** Width in pixels, after cropping to the content */
+  width: number;
+  /** Height in pixels, after cropping to the content */
+  height: number;
+  /** URL of the PNG image, a new one after each upload */
+  url: string;
+  /** Time of the upload */
+  updated_at: string;
+}
+export interface LogoInputForm {
+  /** PNG, JPEG or WebP image of at most 2 MB */
+  file: string;
+}
 export interface Me {
   /** ID */
   id: string;

@@ -12,6 +12,8 @@ from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import host_change
 from waypost.resources.domains import service
+from waypost.resources.domains.logos import store as logos
+from waypost.resources.domains.logos.store import Logo
 from waypost.resources.domains.model import certificates
 from waypost.resources.links.domain_detach import JOB
 from waypost.worker.jobs import jobs
@@ -60,6 +62,16 @@ async def test_deletes_its_certificate(env: Env) -> None:
     async with env.deps.db.read() as tx:
         left = await tx.execute(select(certificates.c.chain, certificates.c.due_at))
         assert [tuple(each) for each in left if any(each)] == []
+
+
+async def test_deletes_its_logo(env: Env) -> None:
+    made = await env.make()
+    logo = Logo(UUID(made["id"]), "a.png", 20, 20, None, env.clock())
+    async with env.deps.db.write() as tx:
+        await logos.save(tx, env.alice.account_id, logo, b"PNG")
+    await env.delete(made)
+    async with env.deps.db.read() as tx:
+        assert await logos.find(tx, logo.owner_id) is None
 
 
 async def test_a_domain_of_another_account_is_not_found(env: Env) -> None:

@@ -1,6 +1,7 @@
 """Asking for codes and their images, with links as they are made beside them."""
 
 import contextlib
+import io
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from unittest import mock
 import httpx
 from contexts import new_context
 from people import BASE_URL, FakeClock, Person, new_client
+from PIL import Image
 from resources.links.env import SHARED
 from resources.links.env import Env as Links
 from resources.links.env import open_env as open_links
@@ -19,6 +21,7 @@ from waypost.resources.qrcodes import api, file_api, image_cache
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.resources.qrcodes.image_urls import Urls
+from waypost.resources.qrcodes.logos import api as logo_api
 
 DEFAULT = {
     "foreground": "#000000",
@@ -34,6 +37,12 @@ DEFAULT = {
     "frame_text": "SCAN ME",
 }
 KEY = b"a key to sign with"
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
 
 
 @dataclass
@@ -66,6 +75,16 @@ class Env:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
+    async def logo(self, method: str, who: Person | None = None, domain: object = None, **rest: Any) -> httpx.Response:
+        path = f"domains/{domain}/logo" if domain else "qrcodes/logo"
+        headers = (who or self.links.alice).headers
+        return await self.client.request(method, f"/api/v1/{path}", headers=headers, **rest)
+
+    async def upload(self, image: Image.Image, domain: object = None) -> Any:
+        answer = await self.logo("PUT", domain=domain, files={"file": ("a.svg", encoded(image))})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
     async def image(self, url: str, method: str = "GET", **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.client.request(method, url, headers=named)
@@ -83,8 +102,8 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         deps = Deps(**vars(new_context(db, links.clock, shared_domain=SHARED)), urls=Urls(BASE_URL, [KEY]))
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
-        async with new_client(
-            db, directory, (deps, [*api.ENDPOINTS, *file_api.ENDPOINTS]), clock=links.clock
-        ) as client:
+        group = deps, [*api.ENDPOINTS, *file_api.ENDPOINTS, *logo_api.ENDPOINTS]
+        async with new_client(db, directory, group, routes=[logo_api.route(deps)], clock=links.clock) as client:
             yield Env(links, deps, client, drawn_images)
         deps.image_cache.close()
+        deps.image_reencoder.close()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
-FILE_FIELD = "og_image_file"
+FILE_FIELDS = ("og_image_file", "file")
 _PREFIX = "/api/v1"
 _CONNECT_TIMEOUT = 10.0
 
@@ -114,17 +114,18 @@ def _build(
     url = f"{options.base_url}{_PREFIX}/{path.lstrip('/')}"
     if body is None:
         return _Request(method, url, headers, params)
-    if body.get(FILE_FIELD) is not None and body[FILE_FIELD] is not OMITTED:
-        return _Request(method, url, headers, params, files=_form(body))
+    fields = {name: each for name, each in body.items() if name not in FILE_FIELDS}
+    for name in FILE_FIELDS:
+        if body.get(name) is not None and body[name] is not OMITTED:
+            return _Request(method, url, headers, params, files=_form(name, body[name], fields))
     headers["Content-Type"] = "application/json"
-    fields = {name: each for name, each in body.items() if name != FILE_FIELD}
     return _Request(method, url, headers, params, json.dumps(to_json(fields), ensure_ascii=False).encode())
 
 
-def _form(body: Json) -> list[tuple[str, Any]]:
+def _form(file_field: str, file: File, fields: Json) -> list[tuple[str, Any]]:
     """Return the parts of a form. Empty text means null."""
-    parts: list[tuple[str, Any]] = [(FILE_FIELD, ("image", _read_file(body[FILE_FIELD])))]
-    for name, value in to_json({name: each for name, each in body.items() if name != FILE_FIELD}).items():
+    parts: list[tuple[str, Any]] = [(file_field, ("image", _read_file(file)))]
+    for name, value in to_json(fields).items():
         named: list[tuple[str, Any]]
         if isinstance(value, Mapping):
             named = [(f"{name}[{key}]", each) for key, each in value.items()]

@@ -51,6 +51,7 @@ from waypost_client.models import (
     LinkStats,
     LinkStatus,
     ListedApiKey,
+    Logo,
     Me,
     MissedAddress,
     ModuleStyle,
@@ -205,6 +206,16 @@ class Domains:
         """
         await self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
 
+    async def delete_logo(self, id: str) -> None:
+        """Delete a domain's logo.
+
+        QR codes that show it are drawn with the logo of the account, or without one.
+
+        Args:
+            id: ID of the domain.
+        """
+        await self._sender.send(lambda _: None, "DELETE", path_of("domains", id, "logo"))
+
     async def get(self, id: str) -> Domain:
         """Get a domain.
 
@@ -238,6 +249,18 @@ class Domains:
         """
         return await self._sender.send(
             lambda payload: DomainAppearance.from_json(payload["data"]), "GET", path_of("domains", id, "appearance")
+        )
+
+    async def get_logo(self, id: str) -> Logo:
+        """Get a domain's logo.
+
+        QR codes of its links show it, instead of the logo of the account.
+
+        Args:
+            id: ID of the domain.
+        """
+        return await self._sender.send(
+            lambda payload: Logo.from_json(payload["data"]), "GET", path_of("domains", id, "logo")
         )
 
     async def get_options(self, id: str) -> DomainOptions:
@@ -302,6 +325,20 @@ class Domains:
             "PUT",
             path_of("domains", id, "app-links"),
             body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
+        )
+
+    async def set_logo(self, id: str, file: File) -> Logo:
+        """Upload a domain's logo.
+
+        The image is cropped to its content. QR codes that show the logo change with it, also those at image
+        URLs that were returned earlier.
+
+        Args:
+            id: ID of the domain.
+            file: PNG, JPEG or WebP image of at most 2 MB.
+        """
+        return await self._sender.send(
+            lambda payload: Logo.from_json(payload["data"]), "PUT", path_of("domains", id, "logo"), body={"file": file}
         )
 
     async def update(
@@ -1174,6 +1211,13 @@ class Qrcodes:
             body={"ids": ids, "tag": tag, "hostname": hostname, "format": format, "name": name},
         )
 
+    async def delete_logo(self) -> None:
+        """Delete the account's logo.
+
+        QR codes that show it are drawn without a logo.
+        """
+        await self._sender.send(lambda _: None, "DELETE", "/qrcodes/logo")
+
     async def get(self, id: str) -> QrCode:
         """Get a link's QR code.
 
@@ -1186,9 +1230,29 @@ class Qrcodes:
             lambda payload: QrCode.from_json(payload["data"]), "GET", path_of("links", id, "qrcode")
         )
 
+    async def get_logo(self) -> Logo:
+        """Get the account's logo.
+
+        QR codes of links show it, unless their domain has a logo of its own.
+        """
+        return await self._sender.send(lambda payload: Logo.from_json(payload["data"]), "GET", "/qrcodes/logo")
+
     async def image(self, url: str) -> bytes:
         """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
         return await self._sender.download(url)
+
+    async def set_logo(self, file: File) -> Logo:
+        """Upload the account's logo.
+
+        The image is cropped to its content. QR codes that show the logo change with it, also those at image
+        URLs that were returned earlier.
+
+        Args:
+            file: PNG, JPEG or WebP image of at most 2 MB.
+        """
+        return await self._sender.send(
+            lambda payload: Logo.from_json(payload["data"]), "PUT", "/qrcodes/logo", body={"file": file}
+        )
 
     async def set_style(
         self,

@@ -1077,6 +1077,29 @@ class ListedApiKey:
 
 
 @dataclass(frozen=True)
+class Logo:
+    width: int
+    """Width in pixels, after cropping to the content."""
+    height: int
+    """Height in pixels, after cropping to the content."""
+    url: str
+    """URL of the PNG image, a new one after each upload."""
+    updated_at: datetime
+    """Time of the upload."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Logo:
+        get = data.get
+        return new(
+            cls,
+            width=get("width"),
+            height=get("height"),
+            url=get("url"),
+            updated_at=read_time(get("updated_at")),
+        )
+
+
+@dataclass(frozen=True)
 class Me:
     id: str
     """ID."""

@@ -16,6 +16,7 @@ from waypost.database import Database, NamedRow, Tx, bulk
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS
+from waypost.resources.qrcodes.logos import account_data as logos
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle
 
@@ -39,7 +40,10 @@ class StyleJson(TypedDict):
 
 
 def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"qr_styles.ndjson": ndjson_file(_styles(context.db, account.id))}
+    return {
+        "logos.ndjson": ndjson_file(logos.export_account_data(context.db, account.id)),
+        "qr_styles.ndjson": ndjson_file(_styles(context.db, account.id)),
+    }
 
 
 async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJson]]:

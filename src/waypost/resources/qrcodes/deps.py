@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from waypost.context import Context
+from waypost.resources.links.images.encoder import ImageReencoder
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.qrcodes.model import CodeTarget
@@ -14,6 +15,7 @@ from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
 class Deps(Context):
     urls: Urls
     image_cache: ImageCache = field(default_factory=ImageCache)
+    image_reencoder: ImageReencoder = field(default_factory=lambda: ImageReencoder(threads=1))
     sending: set[UUID] = field(default_factory=set)
     """Accounts that get a file with many codes. Each gets one at a time."""
 

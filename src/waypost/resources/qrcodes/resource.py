@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web
 from waypost.resources.qrcodes import account_data, delete_for_links
+from waypost.resources.qrcodes.logos.account_data import delete_account_data
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -13,19 +14,23 @@ def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.qrcodes import api, file_api, pages
     from waypost.resources.qrcodes.deps import Deps
     from waypost.resources.qrcodes.image_urls import Urls
+    from waypost.resources.qrcodes.logos import api as logo_api
     from waypost.secret_key import derived_keys
     from waypost.web import Endpoints
 
     context = web.context
     deps = Deps(**vars(context), urls=Urls(context.base_url, derived_keys(web.settings, "qrcodes")))
     web.stack.callback(deps.image_cache.close)
+    web.stack.callback(deps.image_reencoder.close)
     design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
-    return Endpoints([(deps, [*api.ENDPOINTS, *file_api.ENDPOINTS])], design_pages)
+    endpoints = [*api.ENDPOINTS, *file_api.ENDPOINTS, *logo_api.ENDPOINTS]
+    return Endpoints([(deps, endpoints)], design_pages, routes=[logo_api.route(deps)])
 
 
 RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
     export=account_data.export,
+    delete=delete_account_data,
     delete_of_links=delete_for_links,
 )

@@ -26,6 +26,7 @@ class Call(NamedTuple):
     """Of the method in the clients, as in Python."""
     ids: list[str]
     body: Mapping[str, Any]
+    sends_file: bool
     result: str | None
     """What is returned, such as `link`; None for nothing."""
     is_list: bool
@@ -58,7 +59,8 @@ def _call(base_url: str, path: str, method: str, operation: Schema) -> Call:
         group,
         name,
         list(ids.values()),
-        content["application/json"]["example"] if content else {},
+        content.get("application/json", {}).get("example", {}),
+        bool(content) and "application/json" not in content,
         "_".join(_WORD.findall(result)).lower() or None,
         schema.endswith(("Page", "List")),
         schema.endswith("Page"),
@@ -76,11 +78,15 @@ def _curl(call: Call) -> str:
         parts.append("--remote-name")
     if call.body:
         parts += ["-H 'Content-Type: application/json'", f"-d '{_JSON.text(call.body)}'"]
+    if call.sends_file:
+        parts.append("-F file=@logo.png")
     return " \\\n  ".join(parts)
 
 
 def _python(call: Call, base_url: str) -> str:
     arguments = [json.dumps(id_) for id_ in call.ids]
+    if call.sends_file:
+        arguments.append('Path("logo.png")')
     for name, value in call.body.items():
         text = _PYTHON.text(value, _PYTHON.indent)
         arguments.append(text if _is_list(call.body) else f"{name}={text}")
@@ -90,6 +96,7 @@ def _python(call: Call, base_url: str) -> str:
         invoked = f"{function}(\n{''.join(f'    {argument},{_NEW_LINE}' for argument in arguments)})"
     lines = [
         "import os",
+        *(["from pathlib import Path"] if call.sends_file else []),
         "",
         "from waypost_client import Waypost",
         "",
@@ -101,6 +108,8 @@ def _python(call: Call, base_url: str) -> str:
 
 def _typescript(call: Call, base_url: str) -> str:
     arguments = [json.dumps(id_) for id_ in call.ids]
+    if call.sends_file:
+        arguments.append('await readFile("logo.png")')
     if call.body:
         (sent,) = call.body.values() if _is_list(call.body) else (call.body,)
         arguments.append(_TYPESCRIPT.text(sent))
@@ -109,6 +118,7 @@ def _typescript(call: Call, base_url: str) -> str:
     invoked = f"waypost.{call.group}.{_camel_case(call.name)}({', '.join(arguments)})"
     named = call._replace(result=_camel_case(call.result) if call.result else None)
     lines = [
+        *(['import { readFile } from "node:fs/promises";'] if call.sends_file else []),
         'import { Waypost } from "@waypost/client";',
         "",
         "const waypost = new Waypost({",

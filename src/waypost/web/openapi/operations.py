@@ -13,7 +13,7 @@ from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import GROUPS, IDS
 from waypost.web.openapi.examples import referred
 from waypost.web.openapi.parameters import Schema
-from waypost.web.openapi.schemas import Schemas, has_file, reference
+from waypost.web.openapi.schemas import Schemas, has_file, is_file, reference
 
 _NO_INTEGER = "This must be an integer of at least 1."
 _NO_TIME = "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z."
@@ -62,8 +62,10 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
 
 
 def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> Schema:
-    """Describe the body as JSON, and as a multipart form if it may contain a file."""
-    media_types: Schema = {"application/json": {"schema": reference(schemas.body(model)), "example": model.EXAMPLE}}
+    """Describe the body as JSON, and as a multipart form if it may contain a file; only as a form if it is a file."""
+    media_types: Schema = {}
+    if not is_file(model):
+        media_types["application/json"] = {"schema": reference(schemas.body(model)), "example": model.EXAMPLE}
     if has_file(model):
         media_types["multipart/form-data"] = {"schema": reference(schemas.form(model))}
     return {"required": is_required, "content": media_types}

@@ -156,6 +156,11 @@ def has_file(model: type[Body]) -> bool:
     return any(map(_is_file, body_fields(model).values()))
 
 
+def is_file(model: type[Body]) -> bool:
+    """Return whether the body is a file and nothing else."""
+    return all(map(_is_file, body_fields(model).values()))
+
+
 def _is_file(schema: Schema) -> bool:
     return schema.get("format") == _FILE["format"]
 

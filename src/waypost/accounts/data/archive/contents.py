@@ -23,6 +23,7 @@ domains.ndjson         custom domains
 app_links.ndjson       documents of domains that say which apps open their links
 domain_options.ndjson  options of domains that differ from the defaults
 domain_appearances.ndjson  names, colors and texts of the pages of domains
+logos.ndjson           logos of the account and of domains, in base64
 utm_templates.ndjson   campaign templates
 pixels.ndjson          pixels (without their ids and tokens)
 webhooks.ndjson        webhooks (without their secrets)

@@ -2,12 +2,13 @@
 
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, delete, func, select
 
 from waypost.database import Id, Tx, upsert
 from waypost.resources.domains.logos.model import Logo, logos
+from waypost.resources.domains.model import domains
 
-__all__ = ["Logo", "delete_of_account", "delete_of_owner", "find", "find_of_link", "read", "save"]
+__all__ = ["Logo", "delete_of_account", "delete_of_owner", "find", "find_of_link", "list_of_account", "read", "save"]
 
 _COLUMNS = tuple(logos.c[name] for name in Logo._fields)
 _FIND = select(*_COLUMNS).where(
@@ -25,6 +26,13 @@ async def find_of_link(tx: Tx, account_id: UUID, domain_id: UUID | None) -> Logo
     parameters = {"domain_id": domain_id or account_id, "account_id": account_id}
     found = {logo.owner_id: logo for logo in (Logo(*row) for row in await tx.execute(_FIND, parameters))}
     return (found.get(domain_id) if domain_id else None) or found.get(account_id)
+
+
+async def list_of_account(tx: Tx, account_id: UUID) -> list[tuple[Logo, str | None]]:
+    """Return the logos of the account and of its domains, with their hostnames."""
+    query = select(*_COLUMNS, domains.c.hostname).outerjoin(domains, domains.c.id == logos.c.owner_id)
+    query = query.where(logos.c.account_id == account_id).order_by(func.coalesce(domains.c.hostname, ""))
+    return [(Logo(*values), hostname) for *values, hostname in await tx.execute(query)]
 
 
 async def read(tx: Tx, name: str) -> bytes | None:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from waypost.database import Tx
-from waypost.resources.imports.archive import aliases, clicks, extras, images
+from waypost.resources.imports.archive import aliases, clicks, extras, images, logos
 from waypost.resources.imports.archive.images import ArchivedImage
 from waypost.resources.imports.archive.reader import Archive
 from waypost.resources.imports.archive.rows import Rows
@@ -40,6 +40,7 @@ class ArchiveParts:
             "app_links.ndjson": (_adding(extras.add_app_links), _DOMAINS_AT_ONCE),
             "domain_options.ndjson": (_adding(extras.add_domain_options), _ROWS_AT_ONCE),
             "domain_appearances.ndjson": (_adding(extras.add_domain_appearances), _ROWS_AT_ONCE),
+            "logos.ndjson": (logos.plan, _DOMAINS_AT_ONCE),
             "deleted_links.ndjson": (_adding(extras.add_deleted_links), _ROWS_AT_ONCE),
             "qr_styles.ndjson": (_adding(extras.add_styles), _ROWS_AT_ONCE),
             _CLICKS: (clicks.plan, _CLICKS_AT_ONCE),

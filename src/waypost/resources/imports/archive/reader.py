@@ -27,7 +27,8 @@ from waypost.resources.imports.source import SourceError
 
 _MAX_MANIFEST = 1 << 20  # bytes
 _MAX_LINE = 256 << 10  # bytes
-_MAX_LINES = {"links.ndjson": 1 << 20, "app_links.ndjson": 1 << 20, "old_statistics.ndjson": 16 << 20}
+_MAX_LINES = dict.fromkeys(("links.ndjson", "app_links.ndjson", "logos.ndjson"), 1 << 20)
+_MAX_LINES["old_statistics.ndjson"] = 16 << 20
 """Bytes of lines that may be longer: routing has up to 100,000 characters, and a day may have many referrers."""
 _MAX_VALUES = 100_000
 """In a line."""

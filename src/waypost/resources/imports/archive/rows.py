@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
 from waypost.kit.clock import DAY, QUARTER, microseconds
 from waypost.kit.fields import Text, Timestamp, UrlText, Uuid, max_characters, max_entries
@@ -83,6 +83,11 @@ class DomainOptionsRow(DomainOptionsChange):
 
 class DomainAppearanceRow(DomainAppearanceChange):
     hostname: ShortText
+
+
+class LogoRow(BaseModel):
+    hostname: ShortText | None
+    image: Base64Bytes
 
 
 class TagRow(BaseModel):

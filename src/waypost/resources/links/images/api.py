@@ -14,7 +14,7 @@ DISPLAY_ONLY = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-_HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
+HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 def route(store: ImageStore) -> Route:
@@ -27,7 +27,7 @@ def route(store: ImageStore) -> Route:
             raise NotFound
         media_type = TYPES[match[1]]
         if isinstance(image, Path):
-            return FileResponse(image, media_type=media_type, headers=_HEADERS)
-        return Response(image, media_type=media_type, headers=_HEADERS)
+            return FileResponse(image, media_type=media_type, headers=HEADERS)
+        return Response(image, media_type=media_type, headers=HEADERS)
 
     return Route(PATH + "/{name}", show)

@@ -8,6 +8,7 @@ large image.
 import io
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -30,8 +31,12 @@ TOO_MANY_FRAMES = f"This must have at most {MAX_FRAMES} frames, {MAX_TOTAL_PIXEL
 TOO_MANY_SCANS = f"This JPEG has more than {MAX_SCANS} scans. Save it as a JPEG that is not progressive."
 NOT_COMPRESSIBLE = "This image takes more than 2 MB when stored. Use one with fewer pixels or frames."
 
+NOT_A_STILL = "This must be a PNG, JPEG or WebP image."
+ANIMATED = "Animated images are not supported. Use one that does not move."
+
 _ATTEMPTS = 4
 _EXTENSIONS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
+_STILL = ("JPEG", "PNG", "WEBP")
 _START_OF_SCAN = b"\xff\xda"
 _QUALITY: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 88, "progressive": True},
@@ -44,15 +49,38 @@ _BAND_ROWS = 512
 
 def reencode(content: bytes) -> ReencodedImage:
     """Re-encode an image. Raises BadImage. Takes up to a few seconds, so never call it in the event loop."""
-    check_size_and_type(content)
-    try:
+    with _refusing(NOT_AN_IMAGE):
+        check_size_and_type(content)
         return _decode_and_encode(content)
+
+
+def decode_still(content: bytes) -> Image.Image:
+    """Return the pixels of an image that does not move, upright and at most `STORED_SIDE` wide and high.
+
+    Raises BadImage. Takes as long as `reencode`.
+    """
+    with _refusing(NOT_A_STILL):
+        check_size_and_type(content, NOT_A_STILL)
+        with Image.open(io.BytesIO(content), formats=_STILL) as image:
+            if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
+                raise BadImage(ANIMATED)
+            if content.count(_START_OF_SCAN) > MAX_SCANS and image.format != "PNG":
+                raise BadImage(TOO_MANY_SCANS)
+            _, size = _declared_size(image, content)
+            [frame] = _frames(image, 1, size, min(1.0, STORED_SIDE / max(size)))
+            return frame.image
+
+
+@contextmanager
+def _refusing(message: str) -> Iterator[None]:
+    try:
+        yield
     except BadImage:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise BadImage(TOO_MANY_PIXELS) from None
     except Exception as error:  # decoders raise anything on broken files: OSError, struct.error, KeyError, …
-        raise BadImage(NOT_AN_IMAGE) from error
+        raise BadImage(message) from error
 
 
 class _Frame(NamedTuple):

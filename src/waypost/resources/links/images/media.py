@@ -45,12 +45,12 @@ class ImageStore(Protocol):
         """Return the image's file, or its content. Raises Unavailable."""
 
 
-def check_size_and_type(content: bytes) -> None:
+def check_size_and_type(content: bytes, message: str = NOT_AN_IMAGE) -> None:
     """Run the checks that need no decoding. Raises BadImage."""
     if len(content) > MAX_BYTES:
         raise BadImage(TOO_LARGE)
     if not content.startswith(_SIGNATURES):
-        raise BadImage(NOT_AN_IMAGE)
+        raise BadImage(message)
 
 
 def new_name(extension: str) -> str:

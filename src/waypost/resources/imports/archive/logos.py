@@ -1,0 +1,37 @@
+"""Imports the logos of an archive. They are encoded again, like every upload."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from waypost.database import Tx
+from waypost.resources.domains.logos.model import Logo
+from waypost.resources.imports.archive.rows import LogoRow, Rows, parse_rows
+from waypost.resources.imports.archive.target import TargetAccount
+from waypost.resources.imports.page_plan import PagePlan
+from waypost.resources.links.images.media import BadImage
+from waypost.resources.qrcodes.logos import account_data
+
+
+async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
+    """Add those whose account or domain has none here."""
+    from waypost.resources.qrcodes.logos.preparing import prepare  # noqa: PLC0415  # 4 MB, only for images
+
+    logos = []
+    for row in parse_rows(LogoRow, rows, "logo", page.done.warn):
+        owner = account.get(row.hostname, page.done).domain_id if row.hostname else account.account_id
+        if owner is None:
+            page.done.warn("A logo is left out: its domain is not here", row.hostname or "")
+            continue
+        try:
+            prepared = await asyncio.to_thread(prepare, row.image)
+        except BadImage as error:
+            page.done.warn(f"A logo is left out: {error}", row.hostname or "")
+            continue
+        logos.append((prepared.of(owner, account.deps.clock()), prepared.content))
+    page.apply = partial(_add, account, logos)
+
+
+async def _add(account: TargetAccount, logos: Sequence[tuple[Logo, bytes]], tx: Tx) -> None:
+    for logo, content in logos:
+        await account_data.add(tx, account.account_id, logo, content)

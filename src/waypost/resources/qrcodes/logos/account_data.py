@@ -1,0 +1,46 @@
+"""The logos of one account and of its domains: exported, imported and deleted."""
+
+from base64 import b64encode
+from collections.abc import AsyncGenerator, AsyncIterator
+from uuid import UUID
+
+from typing_extensions import TypedDict
+
+from waypost.context import Context
+from waypost.database import Database, Tx
+from waypost.kit.clock import timestamp
+from waypost.kit.fields import TimestampText
+from waypost.resources.domains.logos import store
+
+
+class ExportedLogoJson(TypedDict):
+    hostname: str | None
+    """None: of the account."""
+    image: str
+    """PNG, in base64."""
+    updated_at: TimestampText
+
+
+async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedLogoJson]]:
+    """Yield one logo at a time."""
+    async with db.read() as tx:
+        found = await store.list_of_account(tx, account_id)
+    for logo, hostname in found:
+        async with db.read() as tx:
+            content = await store.read(tx, logo.name)
+        if content is not None:
+            image = b64encode(content).decode()
+            yield [{"hostname": hostname, "image": image, "updated_at": timestamp(logo.updated_at)}]
+
+
+async def add(tx: Tx, account_id: UUID, logo: store.Logo, content: bytes) -> None:
+    """Set the logo, if there is none."""
+    if await store.find(tx, logo.owner_id) is None:
+        await store.save(tx, account_id, logo, content)
+
+
+async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
+    async with context.db.write() as tx:
+        count = await store.delete_of_account(tx, account_id)
+    if count:
+        yield
