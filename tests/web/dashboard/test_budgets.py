@@ -60,7 +60,7 @@ async def test_each_account_has_its_own_budgets(
 
 
 async def test_limits_the_keys_in_use(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_pages, "_MAX_USABLE_KEYS", 2)
+    monkeypatch.setattr(key_pages, "MAX_USABLE_KEYS", 2)
     monkeypatch.setattr(key_pages, "_PER_PAGE", 2)
     ada, all_, asked = await place.browser("ada@example.com"), "/integrations/api", {"scopes[]": "links:read"}
     for name in ("One", "Two"):

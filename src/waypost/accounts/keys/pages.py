@@ -20,7 +20,7 @@ from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
 _PER_PAGE = 25
-_MAX_USABLE_KEYS = 50
+MAX_USABLE_KEYS = 50
 _SCOPES: Mapping[Scope, str] = {
     "links:read": "View links, QR codes, clicks and statistics",
     "links:write": "Create, change and delete links, and change the style of their QR codes",
@@ -127,6 +127,6 @@ class KeyPages(PersonPages):
             scopes=new.scopes or (),
             now=now,
             expires_at=new.expires_at,
-            max_usable=_MAX_USABLE_KEYS,
+            max_usable=MAX_USABLE_KEYS,
             session=session,
         )

@@ -12,6 +12,7 @@ from waypost.accounts import REQUESTS_PER_MINUTE
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
+from waypost.resources.plan.usage import count_usage
 from waypost.web import headers_of, status_of
 from waypost.web.dashboard import PageCall, Pages, redirect
 from waypost.web.dashboard.notices import notice_of
@@ -73,6 +74,8 @@ class PlanPages(Pages[Deps]):
             "has_active_plan": account.plan.is_active(now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
             "customer": await service.find_customer(self._deps, account),
+            "is_sold": self._deps.stripe is not None or account.plan.type != "lifetime",
+            "usage": await count_usage(self._deps, account.id),
             "links_count": await service.count_account_links(self._deps, account),
             "prices": self._deps.prices if self._deps.stripe else (),
             "has_stripe": self._deps.stripe is not None,
