@@ -341,6 +341,7 @@ NOT_RECORDED = {
     "/stats/views/{id}/edit": "recorded if all members see it: tests/resources/saved_views/test_saved_views.py",
     "/stats/views/{id}/delete": "see above",
     "/share/{token}": "of visitors, and changes nothing",
+    "/links/columns": "kept in the browser",
     "/account/verify": "confirms who is there, and changes nothing else",
     "/account/verify/passkey": "confirms who is there, and changes nothing else",
     "/account/verify/passkey/options": "changes nothing",

@@ -8,8 +8,8 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 83_210,
-    "files that name `expires_at` of a link": 24,
+    "source lines without migrations": 83_470,
+    "files that name `expires_at` of a link": 25,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
     "lines that only compose": 2_092,

@@ -27,6 +27,7 @@ UNREACHED = {
     "/domains/{id}/addresses": "for domains without a CNAME record",
     "/links/bulk/{id}": "the result of a change of many links",
     "/links/card-image": "requested by a script",
+    "/links/find": "requested by a script",
     "/plan/paid": "Stripe leads there",
     "/stats/views/{id}/edit": "viewers have no views of their own",
 }

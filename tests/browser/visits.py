@@ -205,6 +205,6 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
 
 
 def _of_imports(seeded: SeededService) -> Iterator[Visit]:
-    yield Visit("/links", click="summary[title='All links']", shows="details.drop[open] .card")
+    yield Visit("/links", click="summary:has-text('Columns')", shows="details.columns-of[open] .card")
     yield from (Visit("/links/import"), *(Visit(f"/links/imports/{each}") for each in seeded.imports))
     yield Visit("/links/import/yourls", form="#new-import", fields={"#url": "x"})

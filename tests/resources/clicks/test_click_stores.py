@@ -212,7 +212,7 @@ async def check_lists_are_equal(stores: list[Filled]) -> None:
 
 
 async def check_sparklines_are_equal(stores: list[Filled]) -> None:
-    lines = [await find_sparklines(place.db, place.store, FakeClock(), place.account, LINKS) for place in stores]
+    lines = [await find_sparklines(place.db, place.store, FakeClock(), place.account, LINKS, 14) for place in stores]
     assert lines[0] == lines[1] == lines[2]
     assert Counter(map(bool, map(sum, lines[0].values())))[True] == len(LINKS)
 

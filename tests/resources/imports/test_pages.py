@@ -158,7 +158,7 @@ async def test_shows_imported_totals_apart_from_clicks(place: WebApp, ada: Brows
     assert "Links found 2 Created 2 Updated 0 Unchanged 0 Refused 0 Clicks imported as totals 1,618" in report
     listed = await text_of(ada, "/links")
     assert ("0 clicks 618 imported" in listed, "0 clicks 1k imported" in listed) == (True, True)
-    overview = await text_of(ada, "/")
+    overview = await text_of(ada, "/stats")
     assert "1,618 imported : clicks that another service counted before links were imported." in overview
     assert "Clicks 0 " in overview
     async with place.db.read() as tx:

@@ -9,6 +9,7 @@ from resources.links.env import Env
 from sqlalchemy import Select, update
 
 from waypost.database import Database
+from waypost.kit.ids import new_id
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links.lists import listing, trigrams
 from waypost.resources.links.lists.query import (
@@ -114,6 +115,35 @@ async def test_bounded_pages_count_no_further_than_their_limit(env: Env, db: Dat
         for filter_ in (LinkFilter(tag="all"), LinkFilter(search="page"), LinkFilter(on_shared_domain=True)):
             given = env.alice.account_id, filter_, PageRequest(1, 2), env.clock(), "newest"
             assert (await listing.list_with_capped_total(tx, *given, limit=limit)).total == min(8, limit + 1)
+
+
+async def test_ranked_links_come_first_and_the_others_follow(env: Env, db: Database) -> None:
+    await fill(env, db)
+    everything = await all_links(env, db, LinkFilter())
+    ranked = [everything[at].id for at in (4, 1, 6)] + [new_id()]
+    for filter_ in FILTERS:
+        newest = await all_links(env, db, filter_)
+        by_id = {link.id: link for link in newest}
+        first = [by_id[id_] for id_ in ranked if id_ in by_id]
+        expected = first + [link for link in newest if link not in first]
+        for number in (1, 2, 3):
+            given = env.alice.account_id, filter_, PageRequest(number, 3), env.clock(), ranked
+            async with db.read() as tx:
+                page = await listing.list_ranked(tx, *given, limit=100)
+            assert (page.items, page.total) == (expected[number * 3 - 3 : number * 3], len(expected)), filter_
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("filter_", [LinkFilter(), LinkFilter(tag="all", status="active")])
+async def test_ranked_links_are_looked_up_by_their_ids(env: Env, db: Database, filter_: LinkFilter) -> None:
+    query = ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite").among([new_id()])
+    async with db.read() as tx:
+        compiled = query.compile(dialect=tx.dialect, compile_kwargs={"render_postcompile": True})
+        nothing = (None,) * len(compiled.params)
+        rows = await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", nothing)
+        steps = [row.detail for row in rows]
+    assert "SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)" in steps
+    assert not [step for step in steps if step.startswith("SCAN links")]
 
 
 ALL = {"search": "x", "tag": "a", "hostname": "a.example"}

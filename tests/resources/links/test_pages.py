@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 from browsing import SAME_ORIGIN, Browser, WebApp
+from people import START
 from PIL import Image
+from resources.clicks.visited import fill, new_click
 from resources.links.env import HOST, Website
 from sqlalchemy import func, insert, select, update
 
 from waypost.accounts import create_key
 from waypost.kit.clock import DAY, microseconds
 from waypost.kit.ids import new_id, parse_id
-from waypost.resources.clicks.model import WHOLE_DAY, click_totals
+from waypost.resources.clicks.model import WHOLE_DAY, Subject, click_totals
 from waypost.resources.domains.model import domains
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.webhooks.model import webhook_deliveries
@@ -175,11 +177,12 @@ async def test_searches_sorts_and_pages_the_list(place: WebApp, site: Website) -
         rows = [{"day": days - n, "subject_id": first, "quarter": WHOLE_DAY, "clicks": n + 1} for n in (0, 13, 14)]
         await tx.execute(insert(click_totals), rows)
         await tx.execute(insert(domains), _domain(place, ada))
-    found = await ada.get("/links?sort=clicks")
+    found = await ada.get("/links?sort=clicks&range=all")
     assert "<script>harm" not in found.text
     assert _order(found.text) == ["s0", "s2", "s1"]
-    assert 'aria-label="15 clicks in the last 14 days"' in found.text
     assert "<strong>1.23k</strong>" in found.text
+    for chosen, counted in (("7d", 1), ("", 30), ("90d", 30)):
+        assert f"<strong>{counted}</strong>" in (await ada.get(f"/links?range={chosen}")).text
     assert _order((await ada.get("/links?sort=title")).text) == ["s1", "s2", "s0"]
     part = await ada.get("/links?search=HARM&tag=t&status=active&hostname=app.test&sort=newest", headers=HTMX)
     assert (_order(part.text), "<html" in part.text) == (["s1"], False)
@@ -396,3 +399,60 @@ async def test_creates_a_link_of_a_destination_alone_on_the_overview(place: WebA
     assert _order((await ada.get("/links")).text) == [short_url.removeprefix("app.test/")]
     refused = await ada.post("/links/new", fields | {"form_id": str(new_id()), "destination_url": "x"}, headers=quick)
     assert ('id="quick-error"' in refused.text, 'value="x"' in refused.text) == (True, True)
+
+
+async def test_sorts_by_the_clicks_of_a_range(place: WebApp, site: Website) -> None:
+    """The other links follow, the newest first."""
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    ids = [parse_id(await make(ada, site, slug=f"s{n}", new_tags="a" if n % 2 else "b")) for n in range(6)]
+    made = [
+        new_click(Subject(ada.account.id, ids[n]), START - timedelta(days=age), visitor_id=age)
+        for n, ages in {1: (1,), 2: (1, 2, 20), 4: (40, 41, 42, 43)}.items()
+        for age in ages
+    ]
+    await fill(place.db, made)
+    for query, expected in (
+        ("range=7d", "s2 s1 s5 s4 s3 s0"),
+        ("range=90d", "s4 s2 s1 s5 s3 s0"),
+        ("range=90d&tag=b", "s4 s2 s0"),
+        ("range=90d&search=s1", "s1"),
+        ("range=all", "s4 s2 s1 s5 s3 s0"),
+    ):
+        assert " ".join(_order((await ada.get(f"/links?sort=clicks&{query}")).text)) == expected, query
+    assert "6 links, the most clicked of these days first" in (await ada.get("/links?sort=clicks&range=7d")).text
+
+
+async def test_shows_chosen_columns_and_saved_filters(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    await make(ada, site, slug="s", title="A title", new_tags="t")
+    shown = ("A title", 'class="spark"', ">t</", HOST)
+    answer = await ada.post("/links/columns?tag=t", {"columns[]": ["title", "odd"]})
+    assert answer.headers["location"] == "/links?tag=t"
+    page = (await ada.get("/links?tag=t")).text.partition('<ul class="links')[2]
+    assert [text in page for text in shown] == [True, False, False, False]
+    await ada.post("/links/columns", {})
+    page = (await ada.get("/links")).text.partition('<ul class="links')[2]
+    assert [text in page for text in shown] == [False] * 4
+    offered = re.findall(r'href="(/stats/views/new[^"]+)">Save these', (await ada.get("/links?tag=t&range=7d")).text)[0]
+    assert "The list of links" in (await ada.get(offered)).text
+    saved = await ada.post("/stats/views/new", {"name": "Tagged", "query": "view=links&tag=t&range=7d&odd=1"})
+    assert saved.headers["location"] == "/links?tag=t&range=7d&done=view-saved"
+    view = re.findall(r'href="(/stats/views/[^"]+)"[^>]*>.*?Tagged<', (await ada.get("/links")).text)[0]
+    assert (await ada.get(view)).headers["location"] == "/links?tag=t&range=7d"
+
+
+async def test_exports_what_the_list_shows_and_finds_links(place: WebApp, site: Website) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    for n in range(3):
+        await make(ada, site, slug=f"s{n}", title=f"=evil {n}", new_tags="a, b" if n else "")
+    await make(bob, site, slug="other")
+    file = await ada.get("/links/csv?tag=a")
+    lines = file.text.split("\r\n")
+    assert [line.partition(",")[0] for line in lines] == ["Short link", "app.test/s2", "app.test/s1", ""]
+    assert f'app.test/s2,{site.url()},\'=evil 2,"a, b",2030-01-01T12:00:00.000000Z,,0,active,,' in file.text
+    assert (await ada.get("/links/csv?status=odd")).status_code == 422
+    found = (await ada.get("/links/find?search=evil+1")).json()
+    assert [(each["name"], each["title"]) for each in found] == [("app.test/s1", "=evil 1")]
+    assert (await bob.get("/links/find?search=evil")).json() == []
+    assert (await bob.get(f"/links/find?search={'a' * 300}")).status_code == 200

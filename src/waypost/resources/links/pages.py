@@ -3,17 +3,18 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, get_args
+from functools import partial
+from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
 from waypost.database import Tx
-from waypost.kit.errors import NotFound, Problems
+from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains
@@ -26,8 +27,8 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import pages as form_pages
 from waypost.resources.links.form.choices import find_choices
 from waypost.resources.links.health import LinkHealth
-from waypost.resources.links.lists import listing
-from waypost.resources.links.lists.query import FILTERS, LinkFilter, Order, read_filter
+from waypost.resources.links.lists import csv_file, listing
+from waypost.resources.links.lists.query import LIST_PARAMETERS, LinkFilter, Order, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import pages as routing_pages
 from waypost.resources.links.schemas import LinkChange
@@ -35,14 +36,33 @@ from waypost.resources.links.tags import store as tags
 from waypost.resources.links.tags.model import TagColor
 from waypost.web import read_pagination, read_query
 from waypost.web.dashboard import Form, PageCall, Pages, SessionAuth, Views, is_fragment_request, redirect
+from waypost.web.streaming import StreamedResponse
 
-Sparklines = Callable[[UUID, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
-"""Returns the clicks per day of each link of an account, oldest day first. Nothing while they are unavailable."""
 
+class SavedViewUrl(Protocol):
+    @property
+    def url(self) -> str: ...
+
+
+Sparklines = Callable[[UUID, Sequence[UUID], int], Awaitable[Mapping[UUID, Sequence[int]]]]
+"""Returns the clicks of the last days of each link, oldest day first. Nothing while they are unavailable."""
+TopLinks = Callable[[UUID, int], Awaitable[Sequence[UUID] | None]]
+"""Returns the links of an account with most clicks on the last days. None while they are unavailable."""
+SavedViews = Callable[[Deps, Session], Awaitable[Sequence[SavedViewUrl]]]
+
+RANGES = {"7d": 7, "30d": 30, "90d": 90, "all": 0}
+"""Days of which clicks are shown."""
+COLUMNS = {"title": "Title", "destination": "Destination", "created": "Created", "tags": "Tags", "trend": "Trend"}
+_FOUND = 8
+"""Links in the menu of pages."""
+_STALL_TIMEOUT = 60.0
+"""Seconds after which a download that is not read is aborted."""
+_DOWNLOAD_RUNS = "A download of links is already running. Wait until it has finished."
+_COLUMNS_COOKIE = "link_columns"
+_DEFAULT_RANGE = "30d"
 _PER_PAGE = 25
 _MAX_COUNTED = 1_000
 """With a filter, a longer list shows "more than 1,000"."""
-_LIST_PARAMETERS = (*FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24  # of a sparkline
 
 
@@ -57,20 +77,49 @@ class ListedLink:
     health: LinkHealth | None
     imported_clicks: int
     """Counted by another service before the link was imported."""
-    clicks_14_days: int | None
-    """None while they are unavailable."""
+    clicks: int | None
+    """In the range. None while they are unavailable."""
     sparkline_points: str
     """In an SVG of _WIDTH and _HEIGHT."""
 
 
+class ListView(NamedTuple):
+    """What a row shows besides the link."""
+
+    range: str
+    columns: Collection[str]
+    query: str
+    width: int = _WIDTH
+    height: int = _HEIGHT
+
+    @property
+    def days(self) -> int:
+        return RANGES[self.range]
+
+
 class LinkPages(Pages[Deps]):
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, sparklines: Sparklines) -> None:
+    def __init__(
+        self,
+        deps: Deps,
+        auth: SessionAuth,
+        views: Views,
+        *,
+        sparklines: Sparklines,
+        top_links: TopLinks,
+        saved_views: SavedViews,
+    ) -> None:
         super().__init__(deps, auth, views)
         self._sparklines = sparklines
+        self._top_links = top_links
+        self._saved_views = saved_views
+        self._downloading: set[UUID] = set()
 
     def endpoints(self) -> list[Route]:
         return [
             self.get("/links", self.list_links, "view"),
+            self.get("/links/csv", self.download, "view"),
+            self.get("/links/find", self.find, "view"),
+            self.form("/links/columns", self.choose_columns, "view"),
             *form_pages.LinkFormPages(self._deps, self._auth, self._views).endpoints(),
             *alias_pages.AliasPages(self._deps, self._auth, self._views).endpoints(),
             *routing_pages.RoutingPages(self._deps, self._auth, self._views).endpoints(),
@@ -84,28 +133,69 @@ class LinkPages(Pages[Deps]):
         filter_ = read_filter(read_query(call.request), self._deps.shared_domain, problems)
         page = PageRequest(read_pagination(call.request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(call.request)), problems.errors)
-        query, is_fragment = _query(call.request), is_fragment_request(call.request, "found")
-        async with self._deps.db.read_for(call.session.account.id) as tx:
+        view, is_fragment = _view(call.request), is_fragment_request(call.request, "found")
+        account, order, now = call.session.account.id, _order(form), self._deps.clock()
+        ranked = await self._top_links(account, view.days) if order == "clicks" and view.days else None
+        async with self._deps.db.read_for(account) as tx:
             links: Page[Link] = Page([], 0, page)
-            if not problems:
-                now, order = self._deps.clock(), _order(form)
-                links = await listing.list_with_capped_total(
-                    tx, call.session.account.id, filter_, page, now, order, limit=_MAX_COUNTED
-                )
-            found = await _find_shown(tx, call.session.account.id, links)
-            choices = None if is_fragment else await find_choices(tx, call.session.account.id)
-        rows = await self._rows(call.session, links, *found)
-        context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
+            if not problems and ranked is not None:
+                links = await listing.list_ranked(tx, account, filter_, page, now, ranked, limit=_MAX_COUNTED)
+            elif not problems:
+                links = await listing.list_with_capped_total(tx, account, filter_, page, now, order, limit=_MAX_COUNTED)
+            found = await _find_shown(tx, account, links)
+            choices = None if is_fragment else await find_choices(tx, account)
+        rows = await self._rows(call.session, view, links, *found)
+        context: dict[str, Any] = {"page": rows, "form": form, "query": view.query, "view": view}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
+        context |= {"is_ranked": ranked is not None, "columns": COLUMNS}
+        views = await self._saved_views(self._deps, call.session)
+        context["saved_views"] = [each for each in views if each.url.startswith("/links?")]
         status = 422 if problems else 200
         if is_fragment:
             response = self._views.render_fragment(call.request, "links/list.html", "found", status=status, **context)
-            response.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
+            response.headers["HX-Push-Url"] = f"/links?{view.query}" if view.query else "/links"
             return response
-        context["times"] = _times(self._deps.clock())
+        context["times"] = _times(now)
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
         context["undo"] = (new_id(), parse_id(call.query("change")))
         return call.render("links/list.html", status=status, **context)
+
+    async def find(self, call: PageCall) -> Response:
+        """Return a few links for the menu of pages: the newest ones, or those that contain a text."""
+        filter_ = read_filter({"search": call.query("search")}, self._deps.shared_domain, Problems())
+        account, request = call.session.account.id, PageRequest(1, _FOUND)
+        async with self._deps.db.read_for(account) as tx:
+            found = await listing.list_with_capped_total(
+                tx, account, filter_, request, self._deps.clock(), "newest", limit=_FOUND
+            )
+        shown = [
+            {"path": f"/links/{link.id}", "name": link.short_url(self._deps.shared_domain), "title": link.title}
+            for link in found.items
+        ]
+        return JSONResponse(shown, headers={"Cache-Control": "private, no-store"})
+
+    async def download(self, call: PageCall) -> Response:
+        """Send the links that match the filters. One download of an account at a time: it can have a million links."""
+        account, problems, now = call.session.account.id, Problems(), self._deps.clock()
+        filter_ = read_filter(read_query(call.request), self._deps.shared_domain, problems)
+        problems.raise_if_any()
+        await self._auth.limit_expensive(call.session, "links as CSV")
+        if account in self._downloading:
+            raise Invalid({"body": [_DOWNLOAD_RUNS]})
+        self._downloading.add(account)
+        lines = csv_file.read_lines(self._deps.db, account, filter_, now, self._deps.shared_domain)
+        disposition = f'attachment; filename="links-{now:%Y-%m-%d}.csv"'
+        headers = {"Content-Disposition": disposition, "Cache-Control": "private, no-store"}
+        ended = partial(self._downloading.discard, account)
+        return StreamedResponse(lines, "text/csv; charset=utf-8", ended, headers=headers, read_timeout=_STALL_TIMEOUT)
+
+    async def choose_columns(self, call: PageCall) -> Response:
+        """Keep the choice in the browser, a year long."""
+        chosen = [name for name in COLUMNS if name in call.form.texts("columns")]
+        response = _redirect_to_list(call.request, "")
+        options: dict[str, Any] = {"max_age": 31_536_000, "path": "/links", "httponly": True, "samesite": "lax"}
+        response.set_cookie(_COLUMNS_COOKIE, ".".join(chosen) or "none", **options)
+        return response
 
     async def change_status(self, call: PageCall) -> Response:
         status: Any = call.form.text("status") or "inactive"
@@ -117,13 +207,9 @@ class LinkPages(Pages[Deps]):
         links = Page([link], 1, PageRequest())
         async with self._deps.db.read() as tx:
             found = await _find_shown(tx, call.session.account.id, links)
-        rows = await self._rows(call.session, links, *found)
-        context: dict[str, Any] = {
-            "row": rows.items[0],
-            "query": _query(call.request),
-            "width": _WIDTH,
-            "height": _HEIGHT,
-        }
+        view = _view(call.request)
+        rows = await self._rows(call.session, view, links, *found)
+        context: dict[str, Any] = {"row": rows.items[0], "view": view}
         return self._views.render_fragment(call.request, "links/row.html", "row", **context)
 
     async def confirm_delete(self, call: PageCall) -> Response:
@@ -145,6 +231,7 @@ class LinkPages(Pages[Deps]):
     async def _rows(
         self,
         session: Session,
+        view: ListView,
         links: Page[Link],
         unserved: Collection[UUID],
         routed: Collection[UUID],
@@ -154,7 +241,7 @@ class LinkPages(Pages[Deps]):
     ) -> Page[ListedLink]:
         """Call it without a transaction: clicks can be on another server."""
         ids = [link.id for link in links.items]
-        clicks = await self._sparklines(session.account.id, ids) if ids else {}
+        clicks = await self._sparklines(session.account.id, ids, view.days or RANGES[_DEFAULT_RANGE]) if ids else {}
         return links.map(
             lambda link: ListedLink(
                 link,
@@ -165,7 +252,7 @@ class LinkPages(Pages[Deps]):
                 tag_colors=tag_colors,
                 health=healths.get(link.id),
                 imported_clicks=imported.get(link.id, 0),
-                clicks_14_days=sum(clicks[link.id]) if clicks else None,
+                clicks=link.clicks if not view.days else sum(clicks[link.id]) if clicks else None,
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
         )
@@ -204,11 +291,18 @@ def _order(form: Form) -> Order:
 def _query(request: Request) -> str:
     """Return the parameters of the list, without blank ones."""
     query = read_query(request)
-    params = ((name, query.get(name)) for name in _LIST_PARAMETERS)
-    return urlencode([(name, text) for name, text in params if text and (name, text) != ("sort", "newest")])
+    params = ((name, query.get(name)) for name in LIST_PARAMETERS)
+    defaults = {("sort", "newest"), ("range", _DEFAULT_RANGE)}
+    return urlencode([(name, text) for name, text in params if text and (name, text) not in defaults])
+
+
+def _view(request: Request) -> ListView:
+    chosen, cookie = request.query_params.get("range", ""), request.cookies.get(_COLUMNS_COOKIE, "")
+    columns = [name for name in COLUMNS if name in cookie.split(".")] if cookie else list(COLUMNS)
+    return ListView(chosen if chosen in RANGES else _DEFAULT_RANGE, columns, _query(request))
 
 
 def _redirect_to_list(request: Request, done: str, **params: str) -> Response:
     """`params`: `link`, or `change` that can be undone."""
-    query = urlencode({"done": done, **params})
+    query = urlencode({"done": done, **params} if done else params)
     return redirect("/links?" + "&".join(filter(None, (_query(request), query))))

@@ -19,19 +19,24 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.resources.clicks.stats.read import find_sparklines
+    from waypost.resources.clicks.stats.read import find_sparklines, find_top_links
     from waypost.resources.links import api, integration_pages, pages
     from waypost.resources.links.bulk import pages as bulk_pages
     from waypost.resources.links.images import api as media_api
     from waypost.resources.links.schemas import LinkJson
     from waypost.resources.links.tags import pages as tag_pages
+    from waypost.resources.saved_views import service as saved_views
     from waypost.resources.webhooks.schemas import EventJson
     from waypost.web import Endpoints, EventDocs
 
     context, auth, views = web.context, web.auth, web.views
     deps = new_deps(web.settings, context, web.destination_checker)
     web.stack.callback(deps.images.close)
-    sparklines = partial(find_sparklines, context.db, context.click_store, context.clock)
+    clicks = context.db, context.click_store, context.clock
+    sparklines, top_links = partial(find_sparklines, *clicks), partial(find_top_links, *clicks)
+    link_pages = pages.LinkPages(
+        deps, auth, views, sparklines=sparklines, top_links=top_links, saved_views=saved_views.list_views
+    )
     created = (
         "A link was created in the dashboard or by the API. `data` is the link as `GET /links/{id}` returned it then."
     )
@@ -39,7 +44,7 @@ def _endpoints(web: Web) -> "Endpoints":
         [(deps, api.ENDPOINTS)],
         [
             *bulk_pages.BulkPages(deps, auth, views).endpoints(),  # first: its paths also match those of one link
-            *pages.LinkPages(deps, auth, views, sparklines).endpoints(),
+            *link_pages.endpoints(),
             *tag_pages.TagPages(deps, auth, views).endpoints(),
             *integration_pages.IntegrationPages(deps, auth, views).endpoints(),
         ],

@@ -23,7 +23,7 @@ from waypost.resources.clicks.dashboard import latest, rendering, statistics, ti
 from waypost.resources.clicks.dashboard.statistics import ZONE_COOKIE
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection
-from waypost.resources.clicks.stats.read import SPARKLINE_DAYS, find_sparklines
+from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.clicks.store import ClicksUnavailable
 from waypost.resources.domains import store as domains
 from waypost.resources.imports import store as imports
@@ -34,6 +34,7 @@ _SHOWN = 5
 """Entries of each list."""
 _FIRST_DAYS = timedelta(days=30)
 """How long an account that has clicks shows the steps that are left."""
+_DAYS = 14
 _HEIGHT = 48
 """Of the bars of the last days."""
 
@@ -96,7 +97,7 @@ class OverviewPages(Pages[Context]):
                 reader, subject, query, now, shared_domain=deps.shared_domain, lists=["link"]
             )
             clicks = await latest.find_latest(deps, reader, ClickSelection(subject))
-        counts = await find_sparklines(deps.db, deps.click_store, deps.clock, account.id, [account.id])
+        counts = await find_sparklines(deps.db, deps.click_store, deps.clock, account.id, [account.id], _DAYS)
         return {
             "numbers": rendering.compare(found, "yesterday by now"),
             "top": [
@@ -106,7 +107,7 @@ class OverviewPages(Pages[Context]):
             ][:_SHOWN],
             "latest": clicks,
             "zone": today.query.timezone,
-            "bars": _bars(counts.get(account.id, [0] * SPARKLINE_DAYS)),
+            "bars": _bars(counts.get(account.id, [0] * _DAYS)),
         }
 
 

@@ -1,4 +1,4 @@
-"""Saved views. A state of a statistics page is its URL: the link or the account, and the parameters."""
+"""Saved views. A state of a statistics page or of the list of links is its URL: what it shows, and the parameters."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,6 +7,9 @@ from uuid import UUID
 from sqlalchemy import Column, ForeignKey, ForeignKeyConstraint, Index, Table, Text
 
 from waypost.database import Id, Instant, metadata
+
+OF_LIST = "view=links"
+"""Begins the query of a view of the list of links."""
 
 saved_views = Table(
     "saved_views",
@@ -46,5 +49,7 @@ class SavedView:
     @property
     def url(self) -> str:
         """Of the state, unless something in it does not exist any more."""
+        if self.query.startswith(OF_LIST):
+            return f"/links?{self.query.removeprefix(OF_LIST).removeprefix('&')}"
         path = f"/links/{self.link_id}" if self.link_id else "/stats"
         return f"{path}?{self.query}" if self.query else path

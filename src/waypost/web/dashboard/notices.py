@@ -39,7 +39,7 @@ NOTICES: Mapping[str, str] = {
     "key-revoked": "Key revoked.",
     "report-subscribed": "Subscribed. The list shows when the next report is sent.",
     "report-ended": "Subscription ended.",
-    "view-saved": "View saved. You find it in the menu of statistics.",
+    "view-saved": "View saved. It is in the menu of statistics, or above the list of links.",
     "view-reduced": "A link of this view was deleted. You see what is left of the view.",
     "view-deleted": "View deleted.",
     # members

@@ -36,7 +36,9 @@ from waypost.resources.clicks.stats.query import StatsQuery, change_of_offset, o
 from waypost.resources.clicks.stats.tally import Counted, Tally, TooManyClicks, bucket_of
 from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavailable
 
-SPARKLINE_DAYS = 14
+MAX_TOP_LINKS = 1_000
+_FEW_CLICKS = 20_000
+"""All links that they are of can be ranked without a cache."""
 _NAMES = 500
 """Links of a statement."""
 HOURS: Final = "hour"
@@ -457,17 +459,40 @@ async def count_recent_clicks(
 
 
 async def find_sparklines(
-    db: Database, store: ClickStore, clock: Clock, account_id: UUID, link_ids: Sequence[UUID]
+    db: Database, store: ClickStore, clock: Clock, account_id: UUID, link_ids: Sequence[UUID], count: int
 ) -> Mapping[UUID, Sequence[int]]:
-    """Return the clicks per day of each link on the last SPARKLINE_DAYS days in UTC, oldest day first.
+    """Return the clicks per day of each link on the last `count` days in UTC, oldest day first.
 
     Return nothing while they are unavailable.
     """
-    today = day_of(clock())
-    days = range(today - SPARKLINE_DAYS + 1, today + 1)
+    days = _last_days(clock, count)
     try:
         async with store.reader(db, account_id) as reader:
             counts = await reader.clicks_per_day(link_ids, days)
     except ClicksUnavailable:
         return {}
     return {id_: [counts.get(id_, {}).get(day, 0) for day in days] for id_ in link_ids}
+
+
+async def find_top_links(
+    db: Database, store: ClickStore, clock: Clock, account_id: UUID, count: int
+) -> Sequence[UUID] | None:
+    """Return the links with most clicks on the last `count` days in UTC, deleted ones included.
+
+    Of accounts with very many clicks these are TOP_COUNT, and otherwise MAX_TOP_LINKS. None while they are unavailable.
+    """
+    subject = Subject(account_id)
+    try:
+        async with store.reader(db, account_id) as reader:
+            totals = await reader.totals_by_day(subject, _last_days(clock, count))
+            clicks = {day: total.clicks for day, total in totals.items() if total.clicks}
+            limit = None if sum(clicks.values()) > _FEW_CLICKS else MAX_TOP_LINKS
+            ranked = await reader.find_top_values(subject, clicks, [], limit)
+    except ClicksUnavailable:
+        return None
+    return [UUID(link) for link, _ in ranked.get("link", ())]
+
+
+def _last_days(clock: Clock, count: int) -> range:
+    today = day_of(clock())
+    return range(today - count + 1, today + 1)

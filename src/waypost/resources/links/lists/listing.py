@@ -1,5 +1,6 @@
 """Lists an account's links by filter and order, with an exact total for the API and a capped one for the dashboard."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -80,6 +81,34 @@ async def list_with_capped_total(
     if not page and request.offset:  # links before the page were not counted
         return Page([], await _count(tx, query.ids("newest").limit(limit + 1)), request)
     return Page(page, request.offset + following, request)
+
+
+async def list_ranked(
+    tx: Tx,
+    account_id: UUID,
+    filter_: LinkFilter,
+    request: PageRequest,
+    now: datetime,
+    ranked: Sequence[UUID],
+    *,
+    limit: int,
+) -> Page[Link]:
+    """List a page of the links that match: those of `ranked` in their order, then the others, newest first.
+
+    The total is exact up to `limit`; without a filter it is always exact.
+    """
+    query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit, is_far=request.offset >= _FAR)
+    matching = set(await tx.scalars(query.among(ranked)))
+    first = [id_ for id_ in ranked if id_ in matching]
+    shown = first[request.offset : request.offset + request.per_page]
+    if missing := request.per_page - len(shown):
+        others = query.ids("newest").where(links.c.id.not_in(first)).offset(max(0, request.offset - len(first)))
+        shown += await tx.scalars(others.limit(missing))
+    rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(shown)))
+    found = {row.id: Link(*row) for row in rows}
+    counted = query.ids("newest").limit(request.offset + limit + 1)
+    total = await accounts.count_links(tx, account_id) if filter_.is_empty else await _count(tx, counted)
+    return Page([found[id_] for id_ in shown], total, request)
 
 
 async def _fetch_from_nearer_end(

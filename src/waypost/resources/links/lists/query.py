@@ -23,6 +23,8 @@ from waypost.resources.links.lists import trigrams
 from waypost.resources.links.model import NOT_DELETED, TITLE, LinkStatus, link_clicks, link_tags, links
 
 FILTERS = ("search", "external_id", "tag", "hostname", "status", "health", "unused_since", "expired_before")
+LIST_PARAMETERS = (*FILTERS, "sort", "range")
+"""Of the list in the dashboard."""
 _TIMES = ("unused_since", "expired_before")
 MAX_SEARCH = 255
 
@@ -181,6 +183,10 @@ class ListQuery:
         if not plan.is_sorted_afterwards:
             return self._find_by(plan.access_path).order_by(*_ORDER_BY[order])
         return self._sort(self._find_by(plan.access_path).order_by(*_NEWEST), order)
+
+    def among(self, ids: Sequence[UUID]) -> Select[UUID]:
+        """Select those of the account's links that match. `ids`: a bounded number of them."""
+        return self._find_by("candidates").where(links.c.account_id == self.account_id, links.c.id.in_(ids))
 
     def reversed_ids(self, order: Order) -> Select[UUID]:
         """Select the ids of all links from the other end. Without a filter only."""

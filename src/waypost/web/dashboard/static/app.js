@@ -126,6 +126,15 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
+// Ctrl K opens a menu of pages and links, which is loaded then.
+document.addEventListener("keydown", async (event) => {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  const { menu: url } = document.body.dataset;
+  if (!url) return;
+  event.preventDefault();
+  (await import(url)).open();
+});
+
 // On phones the menu starts closed, and Escape closes it.
 const menu = document.querySelector("details.menu");
 const isNarrow = matchMedia("(max-width: 48rem)");

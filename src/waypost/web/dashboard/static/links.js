@@ -40,12 +40,11 @@ const showSelection = () => {
   const boxes = picks();
   const selected = boxes.filter((box) => box.checked).length;
   const page = bulk.querySelector("#select-page");
-  page.closest("label").hidden = false;
   page.checked = selected > 0 && selected === boxes.length;
   page.indeterminate = selected > 0 && selected < boxes.length;
-  const isAny = selected > 0 || bulk.elements.namedItem("all").checked;
+  const isAny = selected > 0 || bulk.elements.namedItem("all")?.checked;
   for (const button of bulk.querySelectorAll("button")) button.disabled = !isAny;
-  bulk.querySelector("#selected").textContent = bulk.elements.namedItem("all").checked || !selected ? "" : `${selected} selected`;
+  bulk.querySelector("#selected").textContent = bulk.elements.namedItem("all")?.checked || !selected ? "" : `${selected} selected`;
 };
 document.addEventListener("click", (event) => {
   const box = event.target;
@@ -61,6 +60,24 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:afterSwap", showSelection);
 addEventListener("pageshow", showSelection); // the browser restores checkboxes when it goes back
 showSelection();
+
+// Keys of the list: j and k move, x selects, e edits, Enter opens, / searches.
+const focusedRow = () => document.activeElement?.closest(".links > li");
+document.addEventListener("keydown", (event) => {
+  const search = document.getElementById("search");
+  if (!search || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (event.target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]")) return;
+  const rows = [...document.querySelectorAll(".links > li")];
+  const row = focusedRow();
+  if (event.key === "j" || event.key === "k") {
+    const next = row ? rows.indexOf(row) + (event.key === "j" ? 1 : -1) : 0;
+    rows[Math.max(0, Math.min(next, rows.length - 1))]?.querySelector(".short").focus();
+  } else if (event.key === "x") row?.querySelector(".pick input")?.click();
+  else if (event.key === "e") row?.querySelector("a[href$='/edit']")?.click();
+  else if (event.key === "/") search.select();
+  else return;
+  event.preventDefault();
+});
 
 // The expiry of many links is entered in the browser's time zone, and sent with its offset at that time.
 const changeLinks = document.getElementById("change-links");

@@ -1,0 +1,53 @@
+"""The links of a list as CSV, which spreadsheets open and `imports` reads again."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+
+from waypost.database import Database
+from waypost.kit.clock import timestamp
+from waypost.kit.csv_cells import csv_text
+from waypost.resources.links.lists.listing import find_ids_after
+from waypost.resources.links.lists.query import LinkFilter
+from waypost.resources.links.model import COLUMNS, Link, links
+
+_TITLES = (
+    *("Short link", "Destination URL", "Title", "Tags", "Creation date", "Expiration date"),
+    *("Clicks", "Status", "Note", "External ID"),
+)
+_BATCH = 500
+"""Links of a transaction."""
+
+
+async def read_lines(
+    db: Database, account_id: UUID, filter_: LinkFilter, at: datetime, shared_domain: str
+) -> AsyncIterator[str]:
+    """Yield the links that match and existed `at`, newest first."""
+    yield csv_text([_TITLES])
+    last: tuple[datetime, UUID] | None = None
+    while True:
+        async with db.read_for(account_id) as tx:
+            found = await find_ids_after(tx, account_id, filter_, at, last, limit=_BATCH)
+            rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_([id_ for id_, _ in found])))
+            by_id = {row.id: Link(*row) for row in rows}
+        yield csv_text(_cells(by_id[id_], shared_domain) for id_, _ in found if id_ in by_id)
+        if len(found) < _BATCH:
+            return
+        last = found[-1][1], found[-1][0]
+
+
+def _cells(link: Link, shared_domain: str) -> tuple[str | int | None, ...]:
+    return (
+        link.short_url(shared_domain),
+        link.destination_url,
+        link.title,
+        ", ".join(link.tags),
+        timestamp(link.created_at),
+        timestamp(link.expires_at) if link.expires_at else None,
+        link.clicks,
+        "active" if link.is_enabled else "inactive",
+        link.note,
+        link.external_id,
+    )
