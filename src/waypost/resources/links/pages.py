@@ -39,7 +39,10 @@ from waypost.web.dashboard import Form, PageCall, Pages, SessionAuth, Views, is_
 from waypost.web.streaming import StreamedResponse
 
 
-class SavedViewUrl(Protocol):
+class SavedFilters(Protocol):
+    @property
+    def is_of_list(self) -> bool: ...
+
     @property
     def url(self) -> str: ...
 
@@ -48,7 +51,7 @@ Sparklines = Callable[[UUID, Sequence[UUID], int], Awaitable[Mapping[UUID, Seque
 """Returns the clicks of the last days of each link, oldest day first. Nothing while they are unavailable."""
 TopLinks = Callable[[UUID, int], Awaitable[Sequence[UUID] | None]]
 """Returns the links of an account with most clicks on the last days. None while they are unavailable."""
-SavedViews = Callable[[Deps, Session], Awaitable[Sequence[SavedViewUrl]]]
+SavedViews = Callable[[Deps, Session], Awaitable[Sequence[SavedFilters]]]
 
 RANGES = {"7d": 7, "30d": 30, "90d": 90, "all": 0}
 """Days of which clicks are shown."""
@@ -149,7 +152,7 @@ class LinkPages(Pages[Deps]):
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         context |= {"is_ranked": ranked is not None, "columns": COLUMNS}
         views = await self._saved_views(self._deps, call.session)
-        context["saved_views"] = [each for each in views if each.url.startswith("/links?")]
+        context["saved_views"] = [each for each in views if each.is_of_list]
         status = 422 if problems else 200
         if is_fragment:
             response = self._views.render_fragment(call.request, "links/list.html", "found", status=status, **context)

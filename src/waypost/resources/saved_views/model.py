@@ -47,9 +47,13 @@ class SavedView:
         return self.person_id is not None
 
     @property
+    def is_of_list(self) -> bool:
+        return self.query.startswith(OF_LIST)
+
+    @property
     def url(self) -> str:
         """Of the state, unless something in it does not exist any more."""
-        if self.query.startswith(OF_LIST):
+        if self.is_of_list:
             return f"/links?{self.query.removeprefix(OF_LIST).removeprefix('&')}"
         path = f"/links/{self.link_id}" if self.link_id else "/stats"
         return f"{path}?{self.query}" if self.query else path

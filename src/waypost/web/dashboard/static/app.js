@@ -126,14 +126,17 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
-// Ctrl K opens a menu of pages and links, which is loaded then.
-document.addEventListener("keydown", async (event) => {
-  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+// Ctrl K, or a button, opens a menu of pages and links, which is loaded then.
+async function jump(event) {
   const { menu: url } = document.body.dataset;
   if (!url) return;
   event.preventDefault();
   (await import(url)).open();
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) jump(event);
 });
+document.querySelector("[data-jump]")?.addEventListener("click", jump);
 
 // On phones the menu starts closed, and Escape closes it.
 const menu = document.querySelector("details.menu");
