@@ -12,7 +12,7 @@ import pytest
 from accounts.second_factors import sealed_of, secret_of
 from architecture import member_forms
 from architecture.facts import SCOPES
-from architecture.running import PIXEL, RECEIVER, RunningApp
+from architecture.running import LOGO, PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
 from browsing import SAME_ORIGIN
 
@@ -236,6 +236,14 @@ async def prepare_alias_of_named(signed: Signed, path: str) -> Callable[[], Awai
     return lambda: signed.post(path, hostname=signed.running.latest_hostname, path="sale", link=link)
 
 
+async def prepare_logo(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    domain = await signed.domain()
+    link = await signed.running.link(signed.key, hostname=signed.running.latest_hostname)
+    if path.endswith("/delete"):
+        await signed.running.logo(signed.key, f"/v1/domains/{domain}/logo" if "domain" in path else "/v1/qrcodes/logo")
+    return lambda: signed.client.post(path.replace("{id}", link["id"]), files=LOGO, headers=SAME_ORIGIN)
+
+
 async def prepare_redelivery(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
     webhook, delivery = await signed.running.webhook(signed.key)
     return lambda: signed.post(path.replace("{id}", webhook["id"]).replace("{delivery}", delivery["id"]))
@@ -288,6 +296,10 @@ RECIPES: Mapping[str, Recipe] = {
     "/links/{id}/delete": form_of(Signed.link),
     "/links/{id}/routing": form_of(Signed.link, {"click_limit": "5"}),
     "/links/{id}/qrcode": form_of(Signed.link, {"foreground": "#112233"}),
+    "/links/{id}/qrcode/logo": prepare_logo,
+    "/links/{id}/qrcode/logo/delete": prepare_logo,
+    "/links/{id}/qrcode/domain-logo": prepare_logo,
+    "/links/{id}/qrcode/domain-logo/delete": prepare_logo,
     "/links/utm-templates/new": form({"name": "Newsletter", "utm_params[utm_source]": "mail"}),
     "/links/utm-templates/{id}": form_of(new_utm_template, {"name": "Another name"}),
     "/links/utm-templates/{id}/delete": form_of(new_utm_template),

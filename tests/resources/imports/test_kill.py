@@ -72,7 +72,7 @@ async def test_an_archive_continues_after_kills_in_each_phase(place: WebApp, ada
     await work_off(place)
     assert "To create 6" in await text_of(ada, path)
     await ada.post(f"{path}/start", {"ok": "1"})
-    for page, phase in ((3, "aliases.ndjson"), (13, "clicks.ndjson")):  # a third one would stop it
+    for page, phase in ((3, "aliases.ndjson"), (15, "clicks.ndjson")):  # a third one would stop it
         _kill_at(place, "waypost.resources.imports.store.save_progress", page)
         async with place.db.read() as tx:
             assert (await tx.execute(select(imports.c.cursor))).scalar_one()["phase"] == phase

@@ -8,8 +8,10 @@ from uuid import uuid4
 
 import pytest
 from browsing import BASE_URL, Browser, WebApp, open_place
+from PIL import Image
 from resources.clicks.visited import new_link
 from resources.links.added import add_links
+from resources.qrcodes.codes_env import encoded
 
 from waypost.resources.links import Link
 from waypost.resources.qrcodes import add_scans
@@ -59,7 +61,7 @@ async def test_saves_a_style(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     page = await ada.get(f"/links/{link.id}/qrcode")
-    assert (page.status_code, "1,234 scans" in page.text, "No problems found" in page.text) == (200, True, True)
+    assert (page.status_code, "1,234 scans" in page.text, "Easy to scan." in page.text) == (200, True, True)
     assert values(page.text) == {
         "foreground": "#000000",
         "background": "#ffffff",
@@ -155,3 +157,43 @@ async def test_belongs_to_its_owner_and_rejects_cross_site_posts(place: WebApp) 
     nobody = await place.browser()
     assert (await nobody.get(f"/links/{link.id}/qrcode/preview")).status_code == 303
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
+
+
+async def test_presets_are_links_to_previews(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    page = await ada.get(f"/links/{link.id}/qrcode", params=STYLE)
+    links = re.findall(
+        r'<a href="(\?[^"]+)" data-preset="([^"]+)"( aria-current="true")?><img src="([^"]+)"', page.text
+    )
+    assert (len(links), [current for _, _, current, _ in links]) == (6, [""] * 6)
+    for url, _, _, image in links:
+        chosen = await ada.get(f"/links/{link.id}/qrcode{unescape(url)}")
+        assert chosen.text.count(' aria-current="true"><img') == 1
+        assert "Easy to scan." in (await ada.get(f"/links/{link.id}/qrcode{unescape(url)}&margin=4&size=512")).text
+        assert values(chosen.text)["frame_text"] == STYLE["frame_text"]
+        assert (await ada.get(unescape(image))).text.startswith("<svg")
+
+
+async def test_uploads_and_deletes_logos(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    path, file = f"/links/{link.id}/qrcode", {"file": ("a.png", encoded(Image.new("RGB", (90, 90), "red")))}
+    refused = await ada.post(f"{path}/logo", {}, files={"file": ("a.svg", b"<svg/>")})
+    assert (refused.status_code, 'id="file-error">This must be a PNG' in refused.text) == (422, True)
+    uploaded = await ada.post(f"{path}/logo", {}, files=file)
+    assert uploaded.status_code == 303
+    page = await ada.get(uploaded.headers["location"])
+    assert 'name="logo" value="true" checked' in page.text
+    assert "data:image/png;base64," in (await ada.get(preview_of(page.text))).text
+    assert (await ada.get(re.search(r'src="(/media/logos/[^"]+)"', page.text)[1])).headers[
+        "content-type"
+    ] == "image/png"
+    too_large = await ada.get(f"{path}/look", params=STYLE | {"logo": "true", "logo_size": "0.3"})
+    assert re.search(r"Logo size: .*The largest is 0\.2\d\.", too_large.text)
+    assert (await ada.post(f"{path}/domain-logo", {}, files=file)).status_code == 404  # it is on the shared domain
+    assert (await ada.post(path, STYLE | {"logo": "true"})).status_code == 303
+    assert (await ada.post(f"{path}/logo/delete")).headers["location"] == f"{path}?done=logo-deleted"
+    without = await ada.get(path)
+    assert ("Easy to scan" in without.text, "Delete logo" in without.text) == (False, False)  # its margin is narrow
+    assert "data:image" not in (await ada.get(preview_of(without.text))).text

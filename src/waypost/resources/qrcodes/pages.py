@@ -3,19 +3,21 @@
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, PaymentRequired
-from waypost.kit.fields import parse
+from waypost.kit.errors import Invalid, NotFound, PaymentRequired
 from waypost.resources import domains, links
 from waypost.resources.links import routing
-from waypost.resources.qrcodes import images, service
+from waypost.resources.qrcodes import images, presets, service
 from waypost.resources.qrcodes.deps import Deps
+from waypost.resources.qrcodes.logos import schemas as logo_schemas
+from waypost.resources.qrcodes.logos import service as logos
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.schemas import NewStyle, form_fields
+from waypost.resources.qrcodes.schemas import read_form
 from waypost.resources.qrcodes.style import (
     MAX_MARGIN,
     MAX_SIZE,
@@ -49,6 +51,10 @@ class DesignPages(Pages[Deps]):
             self.form(_PATH, self.save, "links.write"),
             self.get(f"{_PATH}/look", shows("qrcodes/_style.html", self._find_style), "links.write"),
             self.get(f"{_PATH}/preview", self.show_preview, "view"),
+            self.form(f"{_PATH}/logo", self.upload_logo, "links.write"),
+            self.form(f"{_PATH}/logo/delete", self.delete_logo, "links.write"),
+            self.form(f"{_PATH}/domain-logo", self.upload_domain_logo, "domains.write"),
+            self.form(f"{_PATH}/domain-logo/delete", self.delete_domain_logo, "domains.write"),
         ]
 
     async def show(self, call: PageCall) -> Response:
@@ -61,7 +67,7 @@ class DesignPages(Pages[Deps]):
         code = await self._code(call)
         if not self._auth.has_active_plan(call.session):
             return await self._page(call, code, call.form, status=402, error=PaymentRequired().message)
-        new, problems = parse(NewStyle, form_fields(call.form.fields))
+        new, problems = read_form(call.form.fields)
         try:
             await service.set_style(self._deps, call.session, code.link_id, new, problems)
         except Invalid:
@@ -75,13 +81,46 @@ class DesignPages(Pages[Deps]):
     async def show_preview(self, call: PageCall) -> Response:
         """Draw the image of an unsaved style."""
         code = await self._code(call)
-        new, problems = parse(NewStyle, form_fields(_query_form(call.request).fields))
+        new, problems = read_form(_query_form(call.request).fields)
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
         logo = code.logo if style.logo else None
         image = images.new_image(self._deps, code.target, style_text(style), "svg", logo)
         content = await images.draw(self._deps, image, account=call.session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
+
+    async def upload_logo(self, call: PageCall) -> Response:
+        return await self._upload(call, None)
+
+    async def upload_domain_logo(self, call: PageCall) -> Response:
+        return await self._upload(call, await self._domain_of(call))
+
+    async def _upload(self, call: PageCall, domain_id: UUID | None) -> Response:
+        """Upload the logo, and show it in the code before that is saved."""
+        code = await self._code(call)
+        self._auth.require_active_plan(call.session)
+        try:
+            await logos.upload_form(self._deps, call.session, domain_id, call.form.fields)
+        except Invalid as error:
+            texts = error.explained
+            problem = " ".join(text for name in ("file", "body") for text in texts.get(name, ()))
+            return await self._page(call, code, Form(_texts(code.style)), status=422, logo_error=problem)
+        return redirect(f"/links/{call.id}/qrcode?{urlencode(_texts(replace(code.style, logo=True)))}", "logo-uploaded")
+
+    async def delete_logo(self, call: PageCall) -> Response:
+        await logos.delete(self._deps, call.session)
+        return redirect(f"/links/{call.id}/qrcode", "logo-deleted")
+
+    async def delete_domain_logo(self, call: PageCall) -> Response:
+        await logos.delete(self._deps, call.session, await self._domain_of(call))
+        return redirect(f"/links/{call.id}/qrcode", "logo-deleted")
+
+    async def _domain_of(self, call: PageCall) -> UUID:
+        async with self._deps.db.read() as tx:
+            link = await links.get(tx, call.session.account.id, call.id)
+        if link.domain_id is None:
+            raise NotFound
+        return link.domain_id
 
     async def _code(self, call: PageCall) -> QrCode:
         return await service.get(self._deps, call.session, call.id)
@@ -92,12 +131,17 @@ class DesignPages(Pages[Deps]):
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find_routed(tx, [link.id])
         context = {**self._context(code, form), "link": link, "is_domain_served": not unserved}
-        context |= {"is_routed": bool(routed), "error": "", "has_form_errors": True, **texts}
+        context |= {"is_routed": bool(routed), "error": "", "logo_error": "", "has_form_errors": True, **texts}
+        context |= {"logo_url": f"{logo_schemas.LOGO_PATH}/{code.logo.name}" if code.logo else ""}
         return call.render("qrcodes/designer.html", status=status, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
-        new, problems = parse(NewStyle, form_fields(form.fields))
+        new, problems = read_form(form.fields)
+        if new.code_style != code.style:  # what was saved is drawn as well as it can be
+            service.check_logo(self._deps, code, new.code_style, problems)
         style = code.style if problems else new.code_style
+        texts = _texts(style)
+        preview = f"/links/{code.link_id}/qrcode/preview?logo_name={code.logo.name if code.logo else ''}&"
         return {
             "form": form.with_errors(problems.errors),
             "has_problems": bool(problems),
@@ -106,7 +150,13 @@ class DesignPages(Pages[Deps]):
             "short_url": code.target.short_url(self._deps.shared_domain),
             "is_saved": style == code.style and not problems,
             "warnings": images.find_warnings(self._deps, code, style),
-            "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
+            "preview_url": preview + urlencode(texts),
+            "layout": images.new_layout(self._deps, code, style),
+            "preview": preview,
+            "presets": [
+                (name, fields, urlencode(texts | fields), presets.is_chosen(fields, style))
+                for name, fields in presets.looks()
+            ],
             **self._deps.image_urls(code.id, style),
             "limits": _LIMITS,
         }

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
-from waypost.kit.fields import NOT_BLANK, Body, Color, IdText, Text, TimestampText, UriText, max_characters
+from waypost.kit.errors import Problems
+from waypost.kit.fields import NOT_BLANK, Body, Color, IdText, Text, TimestampText, UriText, max_characters, parse
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
     MAX_FRAME_TEXT,
@@ -73,6 +74,11 @@ class NewStyle(Body):
     @property
     def code_style(self) -> CodeStyle:
         return CodeStyle(**self.model_dump(exclude_none=True))
+
+
+def read_form(fields: Mapping[str, Any]) -> tuple[NewStyle, Problems]:
+    """Read the style in the fields of a form."""
+    return parse(NewStyle, form_fields(fields))
 
 
 def form_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

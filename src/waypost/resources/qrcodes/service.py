@@ -50,7 +50,7 @@ async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> QrCode:
 
 async def set_style(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
     """Set the style. Omitted fields get their defaults. Raises NotFound before Invalid."""
-    _check_logo(deps, await get(deps, caller, link_id), new.code_style, problems)
+    check_logo(deps, await get(deps, caller, link_id), new.code_style, problems)
     problems.raise_if_any()
     style, now = new.code_style, deps.clock()
     async with caller.commit(deps.db) as tx:
@@ -62,7 +62,8 @@ async def set_style(deps: Deps, caller: accounts.Caller, link_id: UUID, new: New
     return replace(code, style=style, updated_at=now)
 
 
-def _check_logo(deps: Deps, code: QrCode, style: CodeStyle, problems: Problems) -> None:
+def check_logo(deps: Deps, code: QrCode, style: CodeStyle, problems: Problems) -> None:
+    """Add a problem if there is no logo to show, or it would hide too much."""
     if not style.logo or problems:
         return
     if code.logo is None:

@@ -12,6 +12,8 @@ NOTICES: Mapping[str, str] = {
     "saved": "Changes saved.",
     "utm-template-created": "Campaign template created.",
     "utm-template-deleted": "Campaign template deleted.",
+    "logo-uploaded": "Logo uploaded. Save the code to show it.",
+    "logo-deleted": "Logo deleted. Codes are drawn without it.",
     "tag-created": "Tag created.",
     "tag-deleted": "Tag deleted.",
     "pixel-created": "Pixel created.",

@@ -1,19 +1,21 @@
 """Upload, find and delete the logo of the account, or of one of its domains: `domain_id` is None for the account."""
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from waypost import accounts, audit
 from waypost.database import Tx
 from waypost.kit.errors import NotFound, Problems
+from waypost.kit.fields import parse
 from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store
-from waypost.resources.domains.logos.store import Logo
 from waypost.resources.links.images.media import BadImage
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos.schemas import LogoFields
 
 
-async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> Logo:
+async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> store.Logo:
     """Raises NotFound, also for a domain without a logo."""
     async with deps.db.read() as tx:
         if domain_id:
@@ -26,7 +28,7 @@ async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> Lo
 
 async def upload(
     deps: Deps, caller: accounts.Caller, domain_id: UUID | None, fields: LogoFields, problems: Problems
-) -> Logo:
+) -> store.Logo:
     """Set or replace the logo. Raises NotFound before Invalid."""
     if domain_id:
         async with deps.db.read() as tx:
@@ -52,6 +54,11 @@ async def upload(
         details = {"width": logo.width, "height": logo.height}
         await audit.record(tx, caller.actor, "logo.uploaded", now, item, details=details)
     return logo
+
+
+async def upload_form(deps: Deps, caller: accounts.Caller, domain_id: UUID | None, form: Mapping[str, Any]) -> None:
+    """Upload the file in a form. Raises as `upload` does."""
+    await upload(deps, caller, domain_id, *parse(LogoFields, form))
 
 
 async def delete(deps: Deps, caller: accounts.Caller, domain_id: UUID | None = None) -> None:

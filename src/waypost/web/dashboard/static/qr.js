@@ -33,3 +33,15 @@ document.body.addEventListener("htmx:afterSwap", (event) => {
   const image = document.getElementById("image"); // the element stays, so that the old image is visible until the new one is loaded
   if (style && image) image.src = style.dataset.image;
 });
+
+// A preset changes the fields, so what is typed elsewhere in the form stays.
+for (const preset of document.querySelectorAll("[data-preset]")) {
+  preset.addEventListener("click", (event) => {
+    event.preventDefault();
+    const form = document.getElementById("style-form");
+    for (const [name, value] of Object.entries(JSON.parse(preset.dataset.preset))) form.elements[name].value = value;
+    for (const other of document.querySelectorAll("[data-preset]")) other.removeAttribute("aria-current");
+    preset.setAttribute("aria-current", "true");
+    for (const text of form.querySelectorAll("#foreground, #background")) text.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
