@@ -347,6 +347,8 @@ NOT_RECORDED = {
     "/login/passkey/options": "changes nothing",
     "/account/passkeys/options": "changes nothing",
     "/account/two-factor": "shows a secret, and stores nothing",
+    "/qrcodes/archive": "makes a file, and changes nothing",
+    "/qrcodes/sheet": "makes a file, and changes nothing",
     "/stats/reports": "recorded, and only open with a mail server: tests/resources/statistics_reports/test_pages.py",
     "/stats/reports/{id}/end": "see above",
     "/stats/reports/unsubscribe/{token}": "of the recipient: tests/resources/statistics_reports/test_pages.py",

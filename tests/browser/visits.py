@@ -154,6 +154,8 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
     yield Visit(f"{first}/routing", click=add, shows="#variants-0-name")
     yield Visit(f"{first}/routing", form="#routing", fields={"#password": "abc", "#fallback_url": "x"})
     many = "/links/bulk?all=1"
+    yield from (Visit("/qrcodes"), Visit("/qrcodes?all=1"))
+    yield Visit("/qrcodes?all=1", form="#sheet", fields={"#labels": "own", "#grid-columns": "100", "#start": "0"})
     yield from (Visit("/links/bulk"), Visit(many), Visit(f"{many}&action=delete"), Visit(f"{many}&action=set"))
     yield from (Visit(f"{many}&action=set&set[add_tags]=a&expiry=never"), Visit(f"{many}&action=replace&find=e"))
     yield Visit("/links", click="summary[title='More actions'] >> nth=0", shows="details.drop[open] .card")

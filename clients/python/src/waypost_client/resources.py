@@ -1187,7 +1187,8 @@ class Qrcodes:
 
         Up to 1,000 images, and `codes.csv` with file, link and title of each: of the links with these IDs,
         of all that have a tag, or of all on a domain. Links that are deleted meanwhile are left out. An
-        account gets one archive or sheet at a time; meanwhile, a second request gets a 409.
+        account gets one archive or sheet at a time: a second request waits, and gets a 409 after 20
+        seconds.
 
         Args:
             ids: IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname`.

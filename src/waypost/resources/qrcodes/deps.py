@@ -5,6 +5,7 @@ from uuid import UUID
 
 from waypost.context import Context
 from waypost.resources.links.images.encoder import ImageReencoder
+from waypost.resources.qrcodes.file_turns import FileTurns
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.image_urls import Urls
 from waypost.resources.qrcodes.model import CodeTarget
@@ -16,8 +17,7 @@ class Deps(Context):
     urls: Urls
     image_cache: ImageCache = field(default_factory=ImageCache)
     image_reencoder: ImageReencoder = field(default_factory=lambda: ImageReencoder(threads=1))
-    sending: set[UUID] = field(default_factory=set)
-    """Accounts that get a file with many codes. Each gets one at a time."""
+    turns: FileTurns = field(default_factory=FileTurns)
 
     def encoded_url(self, target: CodeTarget) -> str:
         """Return the URL in the code. The longest host with the longest slug fits into a code of every level."""

@@ -4,11 +4,11 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
-from waypost.resources.qrcodes.archive import ARCHIVE, ZIP, write_archive
+from waypost.resources.qrcodes.archive import ZIP
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.file_response import file_response
-from waypost.resources.qrcodes.file_schemas import MAX_CODES, TOO_MANY_LABELS, NewArchive, NewSheet
-from waypost.resources.qrcodes.labels import PDF, SHEET, SheetSettings
+from waypost.resources.qrcodes.file_response import archive_response, sheet_response
+from waypost.resources.qrcodes.file_schemas import NewArchive, NewSheet
+from waypost.resources.qrcodes.labels import PDF
 from waypost.resources.qrcodes.selection import find_ids
 from waypost.web import Endpoint, read_json
 
@@ -16,11 +16,10 @@ from waypost.web import Endpoint, read_json
 async def archive(deps: Deps, caller: Caller, new: NewArchive, problems: Problems) -> Response:
     """Up to 1,000 images, and `codes.csv` with file, link and title of each: of the links with these IDs, of all that
     have a tag, or of all on a domain. Links that are deleted meanwhile are left out. An account gets one archive or
-    sheet at a time; meanwhile, a second request gets a 409.
+    sheet at a time: a second request waits, and gets a 409 after 20 seconds.
     """
     ids = await find_ids(deps, caller.account.id, new, problems)
-    chunks = write_archive(deps, caller.account.id, list(dict.fromkeys(ids)), new.format or "png", new.name or "{slug}")
-    return file_response(deps, caller.account.id, chunks, ZIP, ARCHIVE)
+    return await archive_response(deps, caller.account.id, ids, new)
 
 
 async def sheet(deps: Deps, caller: Caller, new: NewSheet, problems: Problems) -> Response:
@@ -28,18 +27,9 @@ async def sheet(deps: Deps, caller: Caller, new: NewSheet, problems: Problems) -
     or title of a link beneath it, or beside it on labels that are more than twice as wide as high. An ID that is sent
     twice gets two labels. Print it in its actual size.
     """
-    from waypost.resources.qrcodes.sheet import write_sheet  # noqa: PLC0415  # 3 MB, only for drawings
-
     grid = new.find_grid(problems)
     ids = await find_ids(deps, caller.account.id, new, problems)
-    copies = new.copies or 1
-    if copies * len(ids) > MAX_CODES:
-        problems.add("copies", TOO_MANY_LABELS)
-        problems.raise_if_any()
-    chunks = write_sheet(
-        deps, caller.account.id, ids, SheetSettings(grid, new.caption or "slug", new.start or 1, copies)
-    )
-    return file_response(deps, caller.account.id, chunks, PDF, SHEET)
+    return await sheet_response(deps, caller.account.id, ids, new, grid, problems)
 
 
 ENDPOINTS = [

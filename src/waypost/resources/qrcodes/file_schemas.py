@@ -35,7 +35,6 @@ class NewArchive(CodeSelection):
     )
 
 
-TOO_MANY_LABELS = f"One file has at most {MAX_CODES:,} labels. Send fewer copies or links."
 LABELS_OR_GRID = "Send either labels or grid."
 TOO_SMALL = (
     f"Each label must be at least {MIN_SIDE:.0f} mm wide and high."

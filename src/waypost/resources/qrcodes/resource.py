@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _endpoints(web: Web) -> "Endpoints":
-    from waypost.resources.qrcodes import api, file_api, pages
+    from waypost.resources.qrcodes import api, file_api, file_pages, pages
     from waypost.resources.qrcodes.deps import Deps
     from waypost.resources.qrcodes.image_urls import Urls
     from waypost.resources.qrcodes.logos import api as logo_api
@@ -22,9 +22,10 @@ def _endpoints(web: Web) -> "Endpoints":
     deps = Deps(**vars(context), urls=Urls(context.base_url, derived_keys(web.settings, "qrcodes")))
     web.stack.callback(deps.image_cache.close)
     web.stack.callback(deps.image_reencoder.close)
-    design_pages = pages.DesignPages(deps, web.auth, web.views).endpoints()
+    design = pages.DesignPages(deps, web.auth, web.views).endpoints()
+    files = file_pages.FilePages(deps, web.auth, web.views).endpoints()
     endpoints = [*api.ENDPOINTS, *file_api.ENDPOINTS, *logo_api.ENDPOINTS]
-    return Endpoints([(deps, endpoints)], design_pages, routes=[logo_api.route(deps)])
+    return Endpoints([(deps, endpoints)], [*design, *files], routes=[logo_api.route(deps)])
 
 
 RESOURCE = Resource(

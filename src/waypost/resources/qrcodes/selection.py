@@ -44,12 +44,18 @@ async def find_own_ids(deps: Deps, account: UUID, sent: Sequence[str], problems:
 
 
 async def find_matching(deps: Deps, account: UUID, filter_: LinkFilter, name: str, problems: Problems) -> list[UUID]:
-    """Return the newest links first. `name`: of the field with problems. Raises Invalid."""
-    async with deps.db.read_for(account) as tx:
-        found = await listing.find_ids_after(tx, account, filter_, deps.clock(), None, limit=MAX_CODES + 1)
-    if not found:
+    """`name`: of the field with problems. Raises Invalid."""
+    ids = await find_first(deps, account, filter_)
+    if not ids:
         problems.add(name, NOTHING_MATCHES)
-    if len(found) > MAX_CODES:
+    if len(ids) > MAX_CODES:
         problems.add(name, TOO_MANY)
     problems.raise_if_any()
+    return ids
+
+
+async def find_first(deps: Deps, account: UUID, filter_: LinkFilter) -> list[UUID]:
+    """Return the newest links first, up to one more than a file can have."""
+    async with deps.db.read_for(account) as tx:
+        found = await listing.find_ids_after(tx, account, filter_, deps.clock(), None, limit=MAX_CODES + 1)
     return [id_ for id_, _ in found]

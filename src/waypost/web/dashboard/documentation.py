@@ -4,6 +4,7 @@ import re
 
 PAGES = (
     (r"/links/[^/]+/qrcode", "guides/qr-codes/"),
+    (r"/qrcodes", "guides/qr-codes/#many-codes"),
     (r"/links/imports?(/|$)", "guides/import/"),
     (r"/links/[^/]+/addresses", "guides/aliases/"),
     (r"/links/[^/]+/routing", "guides/dashboard/#routing-of-a-link"),

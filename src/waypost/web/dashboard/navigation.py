@@ -19,7 +19,7 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
         "",
         (
             Section("/", "Overview", "home"),
-            Section("/links", "Links", "link"),
+            Section("/links", "Links", "link", ("/qrcodes",)),
             Section("/stats", "Statistics", "chart", ("/shares",)),
             Section("/domains", "Domains", "globe"),
             Section("/tags", "Tags", "tag"),

@@ -23,17 +23,15 @@ from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_steps import replaced
 from waypost.resources.links.bulk.change_store import UNDO_TIME, Kind, Selection
-from waypost.resources.links.bulk.schemas import MAX_ROWS
+from waypost.resources.links.bulk.selection_form import all_fields, list_query, read_selection, selection_fields
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.form.choices import FormChoices, find_choices
-from waypost.resources.links.lists.query import FILTERS, LinkFilter, read_filter
 from waypost.resources.links.model import Link
 from waypost.web.body import nest
 from waypost.web.dashboard import Form, PageCall, Pages, is_fragment_request, redirect
 
 _PREVIEWED = 25
-_NOTHING_SELECTED = "Select at least one link."
 _NOTHING_TO_CHANGE = "Choose at least one change."
 _NOTHING_TO_FIND = "Enter the text to find."
 
@@ -98,15 +96,15 @@ class BulkPages(Pages[Deps]):
 
     async def _form(self, call: PageCall) -> Response:
         account, form = call.session.account.id, call.form
-        selection = self._read_selection(form, Problems())
+        selection = read_selection(form, self._deps.shared_domain, Problems())
         total = await bulk_changes.count(self._deps, account, selection) if selection else 0
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, account)
         context: dict[str, Any] = {
             "choices": choices,
             "total": total,
-            "query": _query(form),
-            "selected": _hidden(form, selected=True),
+            "query": list_query(form),
+            "selected": selection_fields(form),
         }
         context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
         context |= {"has_active_plan": self._auth.has_active_plan(call.session)}
@@ -125,9 +123,9 @@ class BulkPages(Pages[Deps]):
             "total": total,
             "rows": [self._preview_row(link, asked, checked, choices) for link in links],
             "summary": list(_summary(asked, choices)),
-            "hidden": [("change_id", str(new_id())), ("action", asked.kind), *_hidden(call.form)],
-            "query": _query(call.form),
-            "back": urlencode(_hidden(call.form)),
+            "hidden": [("change_id", str(new_id())), ("action", asked.kind), *all_fields(call.form)],
+            "query": list_query(call.form),
+            "back": urlencode(all_fields(call.form)),
             "needs_job": total > bulk_changes.MAX_NOW or asked.kind == "replace",
         }
         return call.render("links/bulk_preview.html", **context)
@@ -135,7 +133,7 @@ class BulkPages(Pages[Deps]):
     async def _ask(self, session: Session, form: Form) -> tuple[BulkRequest, bulk.CheckedSet | None]:
         """Read what was asked for. Raises Invalid and PaymentRequired."""
         problems, checked = Problems(), None
-        selection = self._read_selection(form, problems)
+        selection = read_selection(form, self._deps.shared_domain, problems)
         kind: Any = form.text("action")
         values: dict[str, Any] = {}
         if kind == "set":
@@ -159,17 +157,6 @@ class BulkPages(Pages[Deps]):
             self._auth.require_active_plan(session)
         assert selection is not None  # noqa: S101  # otherwise there is a problem
         return BulkRequest(kind, selection, values), checked
-
-    def _read_selection(self, form: Form, problems: Problems) -> Selection | None:
-        texts = {name: form.text(name) for name in FILTERS if form.text(name)}
-        if form.is_checked("all"):
-            filter_ = read_filter(texts, self._deps.shared_domain, problems)
-            return None if problems else Selection(None, filter_)
-        ids = list(dict.fromkeys(id_ for id_ in map(parse_id, form.texts("ids")) if id_))[:MAX_ROWS]
-        if not ids:
-            problems.add("body", _NOTHING_SELECTED)
-            return None
-        return Selection(ids, LinkFilter())
 
     def _preview_row(
         self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices
@@ -241,27 +228,3 @@ def _differences(before: Link, after: Link, shared_domain: str, choices: FormCho
         names = {id_: name for id_, name, _ in choices.pixels}
         old, new = (", ".join(names.get(id_, "…") for id_ in ids) for ids in (before.pixel_ids, after.pixel_ids))
         yield old or "No pixels", new or "No pixels"
-
-
-def _hidden(form: Form, *, selected: bool = False) -> list[tuple[str, str]]:
-    """Return the form as hidden fields. `selected`: only those that select links."""
-    names = (*FILTERS, "sort", "all", "ids")
-    return list(_pairs({n: v for n, v in form.fields.items() if (n in names if selected else n not in _OWN)}))
-
-
-_OWN = {"action", "change_id"}
-
-
-def _pairs(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in fields.items():
-        if isinstance(value, str):
-            yield name, value
-        elif isinstance(value, list):
-            yield from ((f"{name}[]", text) for text in value if isinstance(text, str))
-        elif isinstance(value, Mapping):
-            yield from ((f"{name}[{key}]", text) for key, text in value.items() if isinstance(text, str))
-
-
-def _query(form: Form) -> str:
-    """Return the parameters of the list that the links were selected in."""
-    return urlencode([(name, form.text(name)) for name in (*FILTERS, "sort") if form.text(name)])
