@@ -73,6 +73,23 @@ class Server:
                 ticks += int(fields[11]) + int(fields[12])  # in the program, and in the kernel for it
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def memory(self) -> float:
+        """Megabytes that its processes have in memory."""
+        return sum(self._megabytes("VmRSS"))
+
+    def peak_memory(self) -> float:
+        """The most since `forget_peak`."""
+        return sum(self._megabytes("VmHWM"))
+
+    def forget_peak(self) -> None:
+        for pid in self.processes():
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+    def _megabytes(self, name: str) -> Iterator[float]:
+        for pid in self.processes():
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            yield from (int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
+
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -16,8 +16,12 @@ from resources.clicks.visited import new_link
 from resources.links.added import add_links
 from resources.links.env import SHARED, faults
 from resources.qrcodes.codes_env import Env
+from sqlalchemy import select
 
 from bench.qr_readers import printed
+from waypost.resources.domains.logos import store as logos
+from waypost.resources.domains.logos.model import Logo
+from waypost.resources.links.model import links as link_rows
 from waypost.resources.qrcodes.archive import write_archive
 
 PATH = "/api/v1/qrcodes/archive"
@@ -79,6 +83,30 @@ async def test_selects_by_tag_or_domain_with_names_and_formats(env: Env) -> None
     assert read(page) == "http://brand.example/own?r=qr"
     assert rows(files)[1][1] == own["id"]
     assert len(await unpacked(env, hostname=SHARED)) == 3
+
+
+@pytest.mark.parametrize("image_format", ["png", "svg", "pdf"])
+async def test_images_are_those_of_their_urls_with_logos_and_frames(env: Env, image_format: str) -> None:
+    account = env.links.alice.account_id
+    await domain(env.deps.db, account, "brand.example")
+    links = [await env.links.make(slug="own", hostname="brand.example"), await env.links.make(slug="shared")]
+    for number, color in enumerate(("#d00000", "#0000d0")):
+        content = io.BytesIO()
+        Image.new("RGB", (40, 30), color).save(content, "PNG")
+        async with env.deps.db.write() as tx:
+            owner = (
+                account if number else await tx.scalar(select(link_rows.c.domain_id).where(link_rows.c.slug == "own"))
+            )
+            logo = Logo(owner, f"{number}.png", 40, 30, None, env.clock())
+            await logos.save(tx, account, logo, content.getvalue())
+    codes = [await env.set(link, logo=True, frame="bottom", frame_text="Größe") for link in links]
+    codes += [await env.find(await env.links.make(slug="plain"))]
+    files = await unpacked(env, ids=[code["link_id"] for code in codes], format=image_format)
+    names = ("own", "shared", "plain")
+    url = {"png": "image_url"}.get(image_format, f"{image_format}_url")
+    for name, code in zip(names, codes, strict=True):
+        assert files[f"{name}.{image_format}"] == (await env.image(code[url])).content, name
+    assert len({files[f"{name}.{image_format}"] for name in names}) == 3
 
 
 @pytest.mark.parametrize(

@@ -25,19 +25,23 @@ async def write_archive(
     """Yield the ZIP file. Its list of files comes last, and has what became of the links meanwhile."""
     buffer, names, at = Buffer(), FileNames(pattern, image_format), deps.clock().timetuple()[:6]
     rows: list[Sequence[str]] = [_COLUMNS]
-    # images are compressed already, but for text
-    compression = zipfile.ZIP_DEFLATED if image_format == "svg" else zipfile.ZIP_STORED
     with zipfile.ZipFile(buffer, "w") as zip_file:  # type: ignore[call-overload]  # write() will do
         async for code in read_codes(deps, account, ids):
             row = _row(deps, code, names)
-            logo, logo_content = code.logo or (None, None)
+            logo, content = code.logo or (None, None)
             image = CodeImage(deps.encoded_url(code.target), style_text(code.style), image_format, logo)
-            content = await deps.image_cache.draw_of_many(account, partial(draw_image, image, logo_content))
-            zip_file.writestr(zipfile.ZipInfo(row[0], at), content, compression)
+            add = partial(_add_image, zip_file, zipfile.ZipInfo(row[0], at), image, content)
+            await deps.image_cache.draw_of_many(account, add)
             rows.append(row)
             yield buffer.take()
         zip_file.writestr(zipfile.ZipInfo(CSV, at), csv_text(rows), zipfile.ZIP_DEFLATED)
     yield buffer.take()
+
+
+def _add_image(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo, image: CodeImage, logo: bytes | None) -> None:
+    # images are compressed already, but for text
+    compression = zipfile.ZIP_DEFLATED if image.format == "svg" else zipfile.ZIP_STORED
+    zip_file.writestr(info, draw_image(image, logo), compression)
 
 
 def _row(deps: Deps, code: SelectedCode, names: FileNames) -> tuple[str, str, str, str]:
