@@ -86,6 +86,7 @@ class RedirectParts:
             info_page=partial(find_info_page, self.db, settings.shared_domain, clock),
             app_links=partial(domains.find_app_links, self.db),
             appearance=partial(domains.find_appearance, self.db),
+            logo=partial(domains.find_logo, self.db),
             password_version=self._password_finder(settings),
             store_report=self._report_storer(settings, clock),
         )

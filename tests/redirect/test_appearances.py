@@ -69,6 +69,16 @@ async def test_other_domains_have_the_plain_pages(fast: Wire, previews: Previews
     assert previews.appearances_asked == []
 
 
+async def test_serves_the_logo_beside_the_pages(fast: Wire, previews: Previews) -> None:
+    previews.appearances[BRAND] = OWN._replace(name="", logo_url="/logo?1", logo_width=80, logo_height=40)
+    page = await shown(fast, b"nothing")
+    assert '<a href="/"><img src="/logo?1" alt="Home" width="80" height="40"></a>' in page
+    for host, status in ((BRAND, b"200"), (BARE, b"404"), (HOST, b"404")):
+        answer = await fast.say(b"GET /.well-known/waypost-logo.png HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
+        assert answer.split()[1] == status
+        assert (b"content-type: image/png" in answer and answer.endswith(b"PNG")) == (status == b"200")
+
+
 async def test_pages_are_plain_while_the_database_is_away(fast: Wire, previews: Previews) -> None:
     previews.is_gone = True
     assert await shown(fast, b"nothing") == NOT_FOUND.decode()

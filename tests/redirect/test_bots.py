@@ -44,7 +44,7 @@ async def test_the_preview_has_restrictive_headers(fast) -> None:
     rules = dict(rule.split(b" ", 1) for rule in headers[b"content-security-policy"].split(b"; "))
     style = b"'sha256-%s'" % b64encode(sha256(pages.STYLE.encode()).digest())
     none = dict.fromkeys([b"default-src", b"base-uri", b"form-action", b"frame-ancestors"], b"'none'")
-    assert rules == none | {b"style-src": style}
+    assert rules == none | {b"style-src": style, b"img-src": b"'self' data:"}
 
 
 async def test_head_returns_the_length_and_records_nothing(fast, visits) -> None:

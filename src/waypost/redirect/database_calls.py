@@ -26,7 +26,7 @@ _CONCURRENT = 4
 """Each queries the database: many of them must not slow down the API and the dashboard."""
 _MAX_WAITING = 64
 """Of each kind. Further bots are redirected, further requests of other kinds get 503."""
-_LIMITED = ("preview", "info_page", "app_links", "appearance", "store_report")
+_LIMITED = ("preview", "info_page", "app_links", "appearance", "logo", "store_report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class DatabaseCalls:
     """Return the app links of a served host by path."""
     appearance: Callable[[bytes], Awaitable[Appearance]]
     """Return what the pages of a served host have of their own."""
+    logo: Callable[[bytes], Awaitable[bytes]]
+    """Return the logo of a served host, a PNG. Empty if there is none."""
     password_version: FindPasswordVersion
     store_report: StoreReport
 

@@ -7,11 +7,11 @@ from waypost.redirect.appearances import Appearances
 from waypost.redirect.database_calls import DatabaseCalls
 from waypost.redirect.decision import ended_kind
 from waypost.redirect.exchange import Exchange
-from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH, MISSING, NO_HOST, HostRoute, Route
+from waypost.redirect.route import APPLE_PATH, GOOGLE_PATH, LOGO_PATH, MISSING, NO_HOST, HostRoute, Route
 from waypost.redirect.state import REDIRECT_HEADERS, RedirectState
 
 _WELL_KNOWN = b".well-known"
-_JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"public, max-age=300")]
+_CACHED = (b"cache-control", b"public, max-age=300")
 
 
 class NotFoundResponder:
@@ -36,9 +36,9 @@ class NotFoundResponder:
             is_for_links, location = route is not NO_HOST, route.not_found if path else route.root
             if path.partition(b"/")[0].lower() == _WELL_KNOWN:
                 is_for_links, location = False, b""
-                document = await self._find_app_links(host, route, path)
+                document = await self._find_document(host, route, path)
                 if document:
-                    await _send_app_links(exchange, document)
+                    await _send_document(exchange, path, document)
                     return
         metrics.NOT_FOUND[0] += 1
         is_noted = link is MISSING and is_for_links and exchange.is_get
@@ -53,20 +53,24 @@ class NotFoundResponder:
         else:
             await exchange.respond(404)
 
-    async def _find_app_links(self, host: bytes, route: HostRoute, path: bytes) -> bytes | None:
+    async def _find_document(self, host: bytes, route: HostRoute, path: bytes) -> bytes | None:
         """Raises Unavailable."""
-        if not route.has_app_links or path not in {APPLE_PATH, GOOGLE_PATH}:
+        is_logo = route.has_appearance and path == LOGO_PATH
+        if not is_logo and not (route.has_app_links and path in {APPLE_PATH, GOOGLE_PATH}):
             return None
         key = host + b"/" + path
         document = self._state.pages.find(key, route)
         if document is None:  # what is read may be newer than the route
-            document = (await self._database.app_links(host)).get(path, b"")
+            links = {} if is_logo else await self._database.app_links(host)
+            document = await self._database.logo(host) if is_logo else links.get(path, b"")
             self._state.pages.keep(key, route, document)
         return document
 
 
-async def _send_app_links(exchange: Exchange, document: bytes) -> None:
-    metrics.APP_LINKS[0] += 1
+async def _send_document(exchange: Exchange, path: bytes, document: bytes) -> None:
+    metrics.APP_LINKS[0] += path != LOGO_PATH
+    type_ = b"image/png" if path == LOGO_PATH else b"application/json"
     etag = b'"%s"' % blake2b(document, digest_size=16).hexdigest().encode()
     is_known = etag in exchange.headers.get(b"if-none-match", b"")
-    await exchange.respond(304 if is_known else 200, [*_JSON_HEADERS, (b"etag", etag)], b"" if is_known else document)
+    headers = [(b"content-type", type_), _CACHED, (b"etag", etag)]
+    await exchange.respond(304 if is_known else 200, headers, b"" if is_known else document)

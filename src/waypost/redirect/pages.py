@@ -28,6 +28,10 @@ body{margin:0;min-height:100vh;display:grid;grid-template-columns:minmax(0,28rem
 padding:1.5rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.6 system-ui,sans-serif;text-align:center;
 overflow-wrap:anywhere}
 header{font-weight:650;font-size:1.125rem}header a{text-decoration:none}
+header img{display:block;height:3rem;width:auto;max-width:100%;object-fit:contain;margin:0 auto .5rem;
+border-radius:.25rem}
+.light{background:#151412;padding:.25rem}
+@media(prefers-color-scheme:dark){header img:not(.light){background:#fff;padding:.25rem}}
 a{color:var(--accent);text-underline-offset:.15em}
 main{padding:1.75rem 1.5rem;background:var(--card);border:1px solid var(--line);border-top:3px solid var(--brand);
 border-radius:.75rem}
@@ -74,6 +78,11 @@ class Appearance(NamedTuple):
     expired_text: str = ""
     not_started_text: str = ""
     password_text: str = ""
+    logo_url: str = ""
+    logo_width: int = 0
+    logo_height: int = 0
+    is_logo_light: bool = False
+    """Whether it cannot be seen on a white background."""
     has_home: bool = False
     """Whether the domain without a slug redirects."""
 
@@ -103,9 +112,19 @@ def paragraph(text: str) -> str:
 
 
 def _header(appearance: Appearance) -> str:
-    name = f'<bdi lang="">{escape(appearance.name)}</bdi>'
-    home = f'<a href="/">{name}</a>' if appearance.has_home else name
-    return f"<header>{home}</header>\n" if appearance.name else ""
+    name = f'<bdi lang="">{escape(appearance.name)}</bdi>' if appearance.name else ""
+    shown = _logo(appearance) + name
+    home = f'<a href="/">{shown}</a>' if appearance.has_home else shown
+    return f"<header>{home}</header>\n" if shown else ""
+
+
+def _logo(appearance: Appearance) -> str:
+    if not appearance.logo_url:
+        return ""
+    alt = "" if appearance.name else "Home"
+    light = ' class="light"' if appearance.is_logo_light else ""
+    size = f'width="{appearance.logo_width}" height="{appearance.logo_height}"'
+    return f'<img src="{escape(appearance.logo_url)}" alt="{alt}" {size}{light}>'
 
 
 @lru_cache(256)
@@ -132,8 +151,8 @@ def headers(
         (b"x-content-type-options", b"nosniff"),
         (
             b"content-security-policy",
-            b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action %s; frame-ancestors %s"
-            % (style_hash, form_action, frame_ancestors),
+            b"default-src 'none'; img-src 'self' data:; style-src 'sha256-%s'; base-uri 'none'; form-action %s;"
+            b" frame-ancestors %s" % (style_hash, form_action, frame_ancestors),
         ),
     )
 

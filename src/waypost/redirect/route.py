@@ -41,12 +41,15 @@ class HostRoute(NamedTuple):
     ignores_case: bool
     """Whether visitors reach a link by its address in other case."""
     has_appearance: bool
-    """Whether its pages have a name, a color or texts of their own."""
+    """Whether its pages have a name, a color, texts or a logo of their own."""
 
 
 APPLE_PATH = b".well-known/apple-app-site-association"
 GOOGLE_PATH = b".well-known/assetlinks.json"
 """Where iOS and Android request the documents that say which apps open the links of a domain."""
+
+LOGO_PATH = b".well-known/waypost-logo.png"
+"""Where the pages of a domain have its logo."""
 
 ID_SIZE: Final = 32
 """Hex digits of the id before a location."""

@@ -14,6 +14,7 @@ from sqlalchemy import update
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Unavailable
+from waypost.redirect.pages import PLAIN
 from waypost.resources.links import routing
 from waypost.resources.links.model import links
 from waypost.resources.links.routing import LinkRouting
@@ -21,7 +22,7 @@ from waypost.resources.links.visitor_pages.info_pages import find_info_page
 
 
 async def page_of(env: Env, link: dict) -> str:
-    page = await find_info_page(env.deps.db, SHARED, env.clock, UUID(link["id"]).hex.encode())
+    page = await find_info_page(env.deps.db, SHARED, env.clock, UUID(link["id"]).hex.encode(), PLAIN)
     assert page is not None
     return page.decode()
 
@@ -77,11 +78,11 @@ async def test_disabled_and_deleted_links_have_no_page(env: Env) -> None:
     await env.delete(deleted)
     await env.changed(disabled, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(disabled["id"]), uuid4()):
-        assert await find_info_page(env.deps.db, SHARED, env.clock, link_id.hex.encode()) is None
+        assert await find_info_page(env.deps.db, SHARED, env.clock, link_id.hex.encode(), PLAIN) is None
 
 
 async def test_raises_unavailable_without_a_database(tmp_path: Path) -> None:
     db = Database(f"sqlite:///{tmp_path}/none/waypost.db")
     with pytest.raises(Unavailable):
-        await find_info_page(db, SHARED, now, uuid4().hex.encode())
+        await find_info_page(db, SHARED, now, uuid4().hex.encode(), PLAIN)
     await db.close()

@@ -4,7 +4,7 @@ An unverified hostname is never served, and an unverified registration ends afte
 """
 
 from waypost.resources.domains.app_links.store import find_app_links
-from waypost.resources.domains.appearance.store import find_appearance
+from waypost.resources.domains.appearance.store import find_appearance, find_logo
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
@@ -39,6 +39,7 @@ __all__ = [
     "find_custom_domains",
     "find_hostnames",
     "find_id",
+    "find_logo",
     "find_slug_styles",
     "find_unserved",
     "hostname_subquery",

@@ -15,6 +15,7 @@ from waypost.database import Database, Tx
 from waypost.redirect import HostRoute, new_host
 from waypost.resources.domains.app_links.model import domain_app_links
 from waypost.resources.domains.appearance.model import domain_appearances
+from waypost.resources.domains.logos.model import logos
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.options.model import IGNORE_CASE, domain_options
 
@@ -145,10 +146,11 @@ class HostSource:
         is_suspended = suspension.is_suspended(domains.c.account_id).label("is_suspended")
         self._query = (
             select(*columns, is_suspended, domain_app_links.c.version, domain_options.c.ignore_case)
-            .add_columns(domain_appearances.c.updated_at.label("appearance"))
+            .add_columns(func.coalesce(domain_appearances.c.domain_id, logos.c.owner_id).label("appearance"))
             .outerjoin(domain_app_links, domain_app_links.c.domain_id == domains.c.id)
             .outerjoin(domain_options, domain_options.c.domain_id == domains.c.id)
             .outerjoin(domain_appearances, domain_appearances.c.domain_id == domains.c.id)
+            .outerjoin(logos, logos.c.owner_id == domains.c.id)
             .where(domains.c.hostname == bindparam("hostname"), domains.c.is_served)
         )
 

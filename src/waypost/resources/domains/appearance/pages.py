@@ -1,5 +1,6 @@
 """The page with the appearance of a domain, and previews of what visitors see."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import date
 
@@ -11,8 +12,11 @@ from waypost.kit.fields import parse
 from waypost.redirect import Appearance, pages, password_pages, report_pages
 from waypost.resources.domains import names
 from waypost.resources.domains.appearance import service
+from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.appearance.schemas import MAX_NAME, MAX_TEXT, DomainAppearanceChange
+from waypost.resources.domains.appearance.store import with_logo
 from waypost.resources.domains.deps import WebDeps
+from waypost.resources.domains.logos import store as logos
 from waypost.resources.domains.model import Domain
 from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
@@ -64,7 +68,7 @@ class AppearancePages(Pages[WebDeps]):
 
     async def preview(self, call: PageCall) -> Response:
         domain, appearance = await service.get(self._deps, call.session, call.id)
-        return _preview(call.query("page"), domain, appearance.of_pages)
+        return _preview(call.query("page"), domain, await self._with_logo(domain, appearance))
 
     async def preview_changes(self, call: PageCall) -> Response:
         """Show the page with the form as it is now."""
@@ -74,7 +78,18 @@ class AppearancePages(Pages[WebDeps]):
             text = " ".join(text for texts in problems.errors.values() for text in texts)
             content = f"<h1>No preview</h1>\n{pages.paragraph(text)}"
             return _framed(pages.page("No preview", content, pages.style()), pages.style())
-        return _preview(call.form.text("page"), domain, change.apply_to(appearance).of_pages)
+        changed = await self._with_logo(domain, change.apply_to(appearance))
+        return _preview(call.form.text("page"), domain, changed)
+
+    async def _with_logo(self, domain: Domain, appearance: DomainAppearance) -> Appearance:
+        """The page has it in itself: a frame without a session could not load it."""
+        async with self._deps.db.read() as tx:
+            logo = await logos.find(tx, domain.id)
+            content = await logos.read(tx, logo.name) if logo else None
+        if logo is None or content is None:
+            return appearance.of_pages
+        url = f"data:image/png;base64,{b64encode(content).decode()}"
+        return with_logo(appearance.of_pages, url, logo.width, logo.height, logo.color)
 
 
 def _parse(form: Form) -> tuple[DomainAppearanceChange, Problems]:

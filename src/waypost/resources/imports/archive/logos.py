@@ -17,9 +17,10 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
     """Add those whose account or domain has none here."""
     from waypost.resources.qrcodes.logos.preparing import prepare  # noqa: PLC0415  # 4 MB, only for images
 
-    logos = []
+    logos, hosts = [], []
     for row in parse_rows(LogoRow, rows, "logo", page.done.warn):
-        owner = account.get(row.hostname, page.done).domain_id if row.hostname else account.account_id
+        host = account.get(row.hostname, page.done)
+        owner = host.domain_id if row.hostname else account.account_id
         if owner is None:
             page.done.warn("A logo is left out: its domain is not here", row.hostname or "")
             continue
@@ -29,9 +30,12 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
             page.done.warn(f"A logo is left out: {error}", row.hostname or "")
             continue
         logos.append((prepared.of(owner, account.deps.clock()), prepared.content))
-    page.apply = partial(_add, account, logos)
+        if row.hostname:
+            hosts.append(host.hostname)
+    page.apply = partial(_add, account, logos, hosts)
 
 
-async def _add(account: TargetAccount, logos: Sequence[tuple[Logo, bytes]], tx: Tx) -> None:
+async def _add(account: TargetAccount, logos: Sequence[tuple[Logo, bytes]], hosts: Sequence[str], tx: Tx) -> None:
     for logo, content in logos:
         await account_data.add(tx, account.account_id, logo, content)
+    await account.deps.routes.changed(tx, hosts)

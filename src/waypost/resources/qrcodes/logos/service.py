@@ -53,6 +53,8 @@ async def upload(
         await store.save(tx, caller.account.id, logo, prepared.content)
         details = {"width": logo.width, "height": logo.height}
         await audit.record(tx, caller.actor, "logo.uploaded", now, item, details=details)
+        if domain_id:
+            await deps.routes.host_changed(tx, item.name)  # the pages for its visitors show it
     return logo
 
 
@@ -69,6 +71,8 @@ async def delete(deps: Deps, caller: accounts.Caller, domain_id: UUID | None = N
             raise NotFound
         await store.delete_of_owner(tx, domain_id or caller.account.id)
         await audit.record(tx, caller.actor, "logo.deleted", deps.clock(), item)
+        if domain_id:
+            await deps.routes.host_changed(tx, item.name)
 
 
 async def _lock(tx: Tx, caller: accounts.Caller, domain_id: UUID | None) -> audit.Item:
