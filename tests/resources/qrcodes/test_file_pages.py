@@ -35,6 +35,9 @@ async def test_makes_files_of_the_selected_links(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     first, second, _ = await links_of(place, ada, "first", "second", "third")
     ids = {"ids[]": [str(first.id), str(second.id)]}
+    designer = await ada.get(f"/links/{first.id}/qrcode")
+    [one] = re.findall(r'href="(/qrcodes\?[^"]+)"', designer.text)
+    assert "QR codes of 1 link<" in (await ada.get(one)).text
     page = await ada.get("/qrcodes", params=ids)
     assert "QR codes of 2 links" in page.text
     hidden = re.findall(r'<input type="hidden" name="ids\[\]" value="([^"]+)">', page.text)
