@@ -19,6 +19,7 @@ import dns.rdatatype
 import dns.rrset
 import pytest
 import trustme
+from journeys.service import eventually
 from servers import Receiver, response
 
 PEBBLE = shutil.which("pebble")
@@ -108,28 +109,24 @@ class RunningPebble:
         with (files / "log").open("w") as log:
             self._process = subprocess.Popen(command, env=os.environ | settings, stdout=log, stderr=log)
         trusting = ssl.create_default_context(cafile=files / "ca.pem")
-        _until_open(port)
+        eventually(lambda: all(map(self._is_open, (port, manage))))  # it opens each when it comes to it
         with urllib.request.urlopen(f"https://{HERE}:{manage}/roots/0", context=trusting, timeout=60) as answer:
             roots = answer.read().decode()
         url = f"https://{NAME}:{port}/dir"
         return Pebble(url, files / "ca.pem", self._names.address, proofs, roots, files / "log")
 
+    def _is_open(self, port: int) -> bool:
+        assert self._process.poll() is None, (self._directory / "log").read_text()
+        try:
+            socket.create_connection((HERE, port), timeout=60).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait(60)
         self._names.close()
-
-
-def _until_open(port: int) -> None:
-    waited = threading.Event()
-    for _ in range(1_000):
-        try:
-            socket.create_connection((HERE, port), timeout=60).close()
-        except OSError:
-            waited.wait(0.02)
-        else:
-            return
-    raise AssertionError("pebble does not start")
 
 
 class Scripted:
