@@ -197,6 +197,8 @@ export interface BulkUpdateSet {
   pixel_ids?: string[] | null;
   /** Options of the link; those that are left out stay as they are */
   options?: LinkOptionsUpdate;
+  /** UTM parameters to set in the destination of each link; null as a value removes one, and others stay */
+  utm_params?: UtmParamsInput;
   /** Tags that replace those of each link; not together with `add_tags` or `remove_tags` */
   tags?: string[] | null;
   /** Tags to add; those that a link has already stay where they are */

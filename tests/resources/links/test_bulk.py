@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import httpx
@@ -191,6 +192,23 @@ async def test_changes_many(env: Env) -> None:
     assert (await env.find(other, env.bob)).json()["data"] == other
     assert (await env.browse("?tag=c")).json()["meta"]["total"] == 2
     assert (await env.browse("?tag=a")).json()["meta"]["total"] == 0
+
+
+async def test_utm_params_are_set_in_each_destination_and_others_stay(env: Env) -> None:
+    own = {"utm_source": "old", "utm_term": "shoes", "utm_content": "logo"}
+    links = [await env.make(utm_params=own), await env.make()]
+    ids = [link["id"] for link in links]
+    sent = {"utm_source": "newsletter", "utm_medium": "e mail", "utm_content": None}
+    assert statuses(await change(env, ids, utm_params=sent)) == ["updated", "updated"]
+    first, second = [(await env.find(link)).json()["data"] for link in links]
+    assert first["utm_params"] == {"utm_source": "newsletter", "utm_medium": "e mail", "utm_term": "shoes"}
+    assert second["utm_params"] == {"utm_source": "newsletter", "utm_medium": "e mail"}
+    assert "utm_content" not in first["destination_url"]
+    for link in (first, second):
+        assert dict(parse_qsl(urlsplit(link["destination_url"]).query)) == link["utm_params"]
+    assert statuses(await change(env, ids, utm_params=sent)) == ["unchanged", "unchanged"]
+    refused = await send(env, "PATCH", {"ids": ids, "set": {"utm_params": {"utm_source": "x" * 256}}})
+    assert set(faults(refused)) == {"set.utm_params.utm_source"}
 
 
 async def test_a_change_without_effect_changes_nothing(env: Env) -> None:

@@ -291,6 +291,22 @@ async def test_change_preview_and_result(place: WebApp, site: Website) -> None:
     assert "Disabled" not in (await bob.get("/links")).text
 
 
+async def test_a_campaign_template_fills_the_parameters_of_links(place: WebApp, site: Website) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    chosen = urlencode({"ids[]": await make(ada, site, slug="campaign")})
+    assert "Campaign parameters" not in (await ada.get(f"/links/bulk?{chosen}")).text
+    await ada.post("/links/utm-templates/new", {"name": "News & more", "utm_params[utm_source]": "news"})
+    page = (await ada.get(f"/links/bulk?{chosen}")).text
+    [template] = re.findall(r'<option value="([0-9a-f-]{36})">News &amp; more</option>', page)
+    preview = await ada.get(f"/links/bulk?{chosen}&action=set&utm_template={template}")
+    assert "Set the campaign parameters in the destinations: utm_source=news." in preview.text
+    answer = await ada.post("/links/bulk", hidden(preview))
+    assert "1 of 1 link changed." in (await ada.get(answer.headers["location"])).text
+    assert "utm_source=news" in (await ada.get("/links")).text
+    foreign = urlencode({"ids[]": await make(bob, site), "action": "set", "utm_template": template})
+    assert "This campaign template no longer exists." in (await bob.get(f"/links/bulk?{foreign}")).text
+
+
 async def test_deletion_and_undo_on_pages(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     for slug in ("x1", "x2", "other"):

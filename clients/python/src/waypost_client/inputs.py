@@ -42,6 +42,8 @@ class BulkUpdateSet(TypedDict, total=False):
     """IDs of the pixels that fire on the link."""
     options: LinkOptionsUpdate
     """Options of the link; those that are left out stay as they are."""
+    utm_params: UtmParams | UtmParamsInput
+    """UTM parameters to set in the destination of each link; None as a value removes one, and others stay."""
     tags: Sequence[str] | None
     """Tags that replace those of each link; not together with `add_tags` or `remove_tags`."""
     add_tags: Sequence[str]

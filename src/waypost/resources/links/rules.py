@@ -15,7 +15,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fields import MAX_URL
 from waypost.kit.ids import parse_id
 from waypost.kit.slug_style import ALPHABETS, DEFAULT_SLUGS, SlugStyle
-from waypost.kit.urls import Url, with_query, without_query_keys
+from waypost.kit.urls import Url, UtmKey, with_query, without_query_keys
 from waypost.outbound import PageMetadata
 from waypost.redirect import fold
 from waypost.resources.links.aliases import Alias
@@ -239,13 +239,21 @@ def changed(link: Link, fields: LinkFields, facts: Facts, *, base_url: str) -> L
         values["is_enabled"] = fields.status == "active"
     if facts.url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
         utm = fields.utm if fields.sends("utm_params") else link.utm_params
-        values |= {"destination_url": _with_utm(facts.url, utm, link.utm_params), "utm_params": utm}
+        values |= {"destination_url": _url_with_utm(facts.url.text, utm, link.utm_params), "utm_params": utm}
     return replace(link, **values, **_changed_image(link, fields, facts.image, base_url))
 
 
-def _with_utm(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str]) -> str:
+def with_utm(link: Link, params: Mapping[UtmKey, str | None]) -> Link:
+    """Return the link with the UTM parameters in its destination, without those that are None. Others stay."""
+    merged = link.utm_params | {str(key): value for key, value in params.items()}
+    utm = {key: value for key, value in merged.items() if value}
+    url = _url_with_utm(link.destination_url, utm, [*link.utm_params, *params])
+    return replace(link, destination_url=url, utm_params=utm) if utm != link.utm_params else link
+
+
+def _url_with_utm(url: str, utm: Mapping[str, str], previous_keys: Iterable[str]) -> str:
     """Set the UTM parameters in the URL's query. Removes those of `previous_keys` that `utm` does not have."""
-    return with_query(without_query_keys(url.text, [key for key in previous_keys if key not in utm]), utm)
+    return with_query(without_query_keys(url, [key for key in previous_keys if key not in utm]), utm)
 
 
 def _changed_image(link: Link, fields: LinkFields, image: UploadedImage | None, base_url: str) -> dict[str, Any]:

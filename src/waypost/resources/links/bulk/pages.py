@@ -18,7 +18,7 @@ from waypost.kit.errors import Invalid, PaymentRequired, Problems
 from waypost.kit.fields import MAX_URL, text_problem
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import BadUrl
-from waypost.resources import domains
+from waypost.resources import domains, utm_templates
 from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_steps import replaced
@@ -34,6 +34,7 @@ from waypost.web.dashboard import Form, PageCall, Pages, is_fragment_request, re
 _PREVIEWED = 25
 _NOTHING_TO_CHANGE = "Choose at least one change."
 _NOTHING_TO_FIND = "Enter the text to find."
+_NO_TEMPLATE = "This campaign template no longer exists. Choose another one."
 
 
 class PreviewRow(NamedTuple):
@@ -100,8 +101,10 @@ class BulkPages(Pages[Deps]):
         total = await bulk_changes.count(self._deps, account, selection) if selection else 0
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, account)
+            templates = await utm_templates.find_all(tx, account)
         context: dict[str, Any] = {
             "choices": choices,
+            "utm_templates": templates,
             "total": total,
             "query": list_query(form),
             "selected": selection_fields(form),
@@ -137,7 +140,7 @@ class BulkPages(Pages[Deps]):
         kind: Any = form.text("action")
         values: dict[str, Any] = {}
         if kind == "set":
-            values = {"set": _read_set(form)}
+            values = {"set": _read_set(form) | await self._read_template(session, form, problems)}
             if not values["set"]:
                 problems.add("body", _NOTHING_TO_CHANGE)
             checked = await bulk.check_set(self._deps, session.account.id, values["set"], problems)
@@ -157,6 +160,19 @@ class BulkPages(Pages[Deps]):
             self._auth.require_active_plan(session)
         assert selection is not None  # noqa: S101  # otherwise there is a problem
         return BulkRequest(kind, selection, values), checked
+
+    async def _read_template(self, session: Session, form: Form, problems: Problems) -> dict[str, Any]:
+        """Return the parameters of the chosen template, as the API takes them."""
+        chosen = form.text("utm_template")
+        if not chosen:
+            return {}
+        async with self._deps.db.read() as tx:
+            templates = await utm_templates.find_all(tx, session.account.id)
+        for template in templates:
+            if str(template.id) == chosen:
+                return {"utm_params": dict(template.utm_params)}
+        problems.add("utm_template", _NO_TEMPLATE)
+        return {}
 
     def _preview_row(
         self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices
@@ -203,6 +219,9 @@ def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
         yield f"Add the tags: {', '.join(set_['add_tags'])}."
     if "remove_tags" in set_:
         yield f"Remove the tags: {', '.join(set_['remove_tags'])}."
+    if "utm_params" in set_:
+        params = ", ".join(f"{name}={value}" for name, value in set_["utm_params"].items())
+        yield f"Set the campaign parameters in the destinations: {params}."
     if "expires_at" in set_:
         at = set_["expires_at"]
         yield f"Expire at {parse_timestamp(at):%Y-%m-%d %H:%M} UTC." if at else "Remove the expiry."
@@ -216,6 +235,8 @@ def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
 def _differences(before: Link, after: Link, shared_domain: str, choices: FormChoices) -> Iterator[tuple[str, str]]:
     if before.is_enabled != after.is_enabled:
         yield ("Disabled", "Enabled") if after.is_enabled else ("Enabled", "Disabled")
+    if before.destination_url != after.destination_url:
+        yield before.destination_url, after.destination_url
     if before.tags != after.tags:
         yield ", ".join(before.tags) or "No tags", ", ".join(after.tags) or "No tags"
     if before.expires_at != after.expires_at:

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import Errors, Problems
 from waypost.kit.fields import Body, Documented, Text, Timestamp, max_entries, parse
+from waypost.kit.utm import UtmParams
 from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.schemas import (
     HostnameText,
@@ -41,7 +42,7 @@ class LinkSet(Body):
     """What to change in each of many links."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-    NOT_NULL = ("status", "options", "add_tags", "remove_tags")
+    NOT_NULL = ("status", "options", "utm_params", "add_tags", "remove_tags")
     NESTED: ClassVar = {"options": LinkOptionsChange}
 
     status: LinkStatus | None = field("`inactive` disables the links")
@@ -49,6 +50,10 @@ class LinkSet(Body):
     hostname: Annotated[HostnameText | None, doc_as(LinkChange, "hostname")] = None
     pixel_ids: Annotated[PixelIds | None, doc_as(LinkChange, "pixel_ids")] = None
     options: Annotated[LinkOptionsChange | None, doc_as(LinkChange, "options")] = None
+    utm_params: UtmParams | None = field(
+        "UTM parameters to set in the destination of each link; null as a value removes one, and others stay",
+        {"utm_source": "newsletter", "utm_medium": "email"},
+    )
     tags: TagList | None = field(
         "Tags that replace those of each link; not together with `add_tags` or `remove_tags`", ["mail"]
     )
@@ -57,7 +62,7 @@ class LinkSet(Body):
 
     def to_change(self) -> LinkChange:
         """Return the part that is the same for all links."""
-        sent = self.model_fields_set & LinkChange.model_fields.keys()
+        sent = (self.model_fields_set & LinkChange.model_fields.keys()) - {"utm_params"}
         return LinkChange(**{name: getattr(self, name) for name in sent})
 
 

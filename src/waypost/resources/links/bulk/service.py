@@ -134,6 +134,7 @@ async def check_set(deps: Deps, account: UUID, sent: Mapping[str, Any], problems
 def plan_set(before: Link, checked: CheckedSet, deps: Deps, by: str) -> rules.LinkPlan:
     set_, facts = checked.set, rules.Facts(domain=checked.domain)
     requested = rules.changed(before, checked.change, facts, base_url=deps.base_url)
+    requested = rules.with_utm(requested, set_.utm_params or {})
     requested = replace(requested, tags=rules.change_tags(requested.tags, set_.add_tags or [], set_.remove_tags or []))
     return rules.plan(before, requested, by=by, at=deps.clock())
 
