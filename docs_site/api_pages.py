@@ -14,6 +14,7 @@ from waypost.settings import Settings
 from waypost.web_app import open_full_app
 
 BASE_URL = "https://go.example.com"
+_BODIES = {"application/json": "JSON", "multipart/form-data": "a form"}
 
 Schema = dict[str, Any]
 
@@ -82,11 +83,12 @@ def _operation(document: Schema, path: str, method: str, operation: Schema) -> I
             for each in parameters
         )
     if body := operation.get("requestBody"):
-        content = body["content"]["application/json"]
-        forms = ", JSON or a form" if "multipart/form-data" in body["content"] else ", JSON"
-        yield f"**Body**{'' if body.get('required') else ' (optional)'}{forms}:"
+        content = next(iter(body["content"].values()))
+        forms = " or ".join(name for kind, name in _BODIES.items() if kind in body["content"])
+        yield f"**Body**{'' if body.get('required') else ' (optional)'}, {forms}:"
         yield from _tables(document, content["schema"], is_body=True)
-        yield _json(content["example"])
+        if "example" in content:
+            yield _json(content["example"])
     yield from _responses(document, operation)
 
 
