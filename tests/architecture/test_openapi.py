@@ -47,6 +47,7 @@ from resources.clicks.visited import fill, new_click, new_link
 
 from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
+from waypost.web.endpoint import EndpointTable
 
 ALL = ENDPOINTS | {"qrcodes_image": SIGNED}
 BULK = "links_bulk_create", "links_bulk_update", "links_bulk_delete"
@@ -425,9 +426,9 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
     assert document.statuses("account_get") == document.statuses("keys_list") == always | {"200"}
     assert document.statuses("links_list") == always | {"200", "403", "422"}
     assert document.statuses("links_create") == always | {"201", "403", "409", "413", "422"}
-    assert document.statuses("links_get") == always | {"200", "403", "404"}
-    assert document.statuses("links_update") == always | {"200", "403", "404", "413", "422"}
-    assert document.statuses("links_delete") == always | {"204", "403", "404"}
+    assert document.statuses("links_get") == always | {"200", "304", "403", "404"}
+    assert document.statuses("links_update") == always | {"200", "403", "404", "412", "413", "422"}
+    assert document.statuses("links_delete") == always | {"204", "403", "404", "412", "422"}
     assert all(document.statuses(each) == always | {"200", "403", "404", "422"} for each in COUNTED[:3])
     assert document.statuses("stats_get") == document.statuses("clicks_list") == always | {"200", "403", "404", "422"}
     assert document.statuses("pixels_list") == document.statuses("webhooks_list") == always | {"200", "403", "422"}
@@ -444,11 +445,14 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
         for each in ("links_bulk_update", "links_bulk_delete")
     )
     assert document.statuses("qrcodes_get") == document.statuses("links_get")
-    assert document.statuses("qrcodes_set_style") == (document.statuses("links_update") | {"201", "409"}) - {"200"}
+    assert document.statuses("qrcodes_set_style") == (document.statuses("links_update") | {"201", "409"}) - {
+        "200",
+        "412",
+    }
     assert document.statuses("qrcodes_image") == {"200", "304", "403", "404", "default"}
     assert document.statuses("webhooks_create") == document.statuses("links_create")
-    assert document.statuses("webhooks_get") == always | {"200", "403", "404"}
-    assert document.statuses("webhooks_delete") == always | {"204", "403", "404"}
+    assert document.statuses("webhooks_get") == document.statuses("links_get")
+    assert document.statuses("webhooks_delete") == document.statuses("links_delete")
     assert document.statuses("webhooks_list_deliveries") == always | {"200", "403", "404", "422"}
     assert document.statuses("domains_list") == document.statuses("webhooks_list")
     assert document.statuses("domains_create") == document.statuses("links_create") | {"406"}
@@ -517,11 +521,16 @@ def test_documents_key_and_scope_of_each_endpoint(document: Document) -> None:
         assert document.operation(name)["security"] == [{"bearer": scopes}], name
 
 
-def test_each_post_takes_an_idempotency_key(document: Document) -> None:
+def test_documents_the_headers_of_requests(document: Document) -> None:
+    table = next(route for route in document.running.app.routes if isinstance(route, EndpointTable))
+    has_version = {endpoint.operation for endpoint in table.endpoints if endpoint.shows}
+    conditions = {"GET": ["If-None-Match"], **{method: ["If-Match"] for method in ("PATCH", "PUT", "DELETE")}}
     for name, endpoint in ENDPOINTS.items():
         documented = document.operation(name).get("parameters", [])
         headers = [each["name"] for each in documented if each["in"] == "header"]
-        assert headers == (["Idempotency-Key"] if endpoint.method == "POST" and name not in FILES else []), name
+        expected = conditions.get(endpoint.method, []) if name in has_version else []
+        keyed = ["Idempotency-Key"] if endpoint.method == "POST" and name not in FILES else []
+        assert headers == [*keyed, *expected], name
 
 
 def test_path_ids_are_uuids(document: Document) -> None:

@@ -21,6 +21,7 @@ from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.outbox import build_payload
 
 JSON = "application/json"
+HEADERS = {"Idempotency-Key", "If-Match"}
 Document = dict[str, Any]
 
 
@@ -201,12 +202,12 @@ async def test_examples_of_problems_are_what_is_answered(running: RunningApp, do
             "tags": tag,
         }
         url = path.replace("{id}", ids.get(path.split("/")[3], link)["id"])
-        sent: dict[str, Any] = {"headers": headers | ({field: " "} if field == "Idempotency-Key" else {})}
+        sent: dict[str, Any] = {"headers": headers | ({field: " "} if field in HEADERS else {})}
         if "requestBody" in operation:
             (described, *_) = operation["requestBody"]["content"].values()
             required = "required" in resolved(document, described["schema"]["$ref"])
             sent["json"] = {} if required else {field: 5 if field == "ignore_case" else True}
-        elif field != "Idempotency-Key":
+        elif field not in HEADERS:
             sent["params"] = {field: "\x01"}
         answer = await running.client.request(method, url.replace("{delivery_id}", str(uuid4())), **sent)
         assert answer.json()["error"] | {"errors": {}} == content["example"]["error"] | {"errors": {}}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from journeys.service import Service, Website, eventually
 from PIL import Image
-from waypost_client import AsyncWaypost, Forbidden, NotFound, ValidationError, Waypost
+from waypost_client import AsyncWaypost, Forbidden, NotFound, ValidationError, Waypost, WaypostError
 from waypost_client.models import Rule
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
@@ -31,13 +31,18 @@ def test_links(client: Waypost, website: Website) -> None:
     assert (link.slug, link.title, link.tags, link.expires_at) == ("all-fields", "A title", ["one", "two"], expires)
     assert (link.utm_params.utm_source, link.utm_params.utm_term, link.status) == ("mail", None, "active")
     assert link.created_at.tzinfo is UTC
-    assert client.links.get(link.id) == link
+    read = client.links.get(link.id)
+    assert read == link
     changed = client.links.update(link.id, expires_at=None, title="Other")
     assert (changed.expires_at, changed.title, changed.tags) == (None, "Other", ["one", "two"])
     kept = client.links.update(link.id, destination_url=website.url, utm_params=link.utm_params)
     assert kept.utm_params == link.utm_params
-    assert [each.slug for each in client.links.list(search="all-fields")] == ["all-fields"]
-    client.links.delete(link.id)
+    [listed] = client.links.list(search="all-fields")
+    assert (listed.slug, listed.etag) == ("all-fields", None)
+    with pytest.raises(WaypostError) as refused:
+        client.links.delete(link.id, if_match=read.etag)
+    assert refused.value.status == 412
+    client.links.delete(link.id, if_match=kept.etag)
     with pytest.raises(NotFound):
         client.links.get(link.id)
 

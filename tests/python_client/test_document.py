@@ -141,10 +141,11 @@ def _content(request: httpx.Request) -> bytes:
 
 def _fields(operation: Operation, described: Mapping[str, Any]) -> set[str]:
     """Names of the arguments."""
-    names = {each["name"] for each in operation.parameters} - {"Idempotency-Key"}
+    names = {each["name"] for each in operation.parameters} - {"Idempotency-Key", "If-None-Match", "If-Match"}
     forms = {"og_image_file"} if operation.form and operation.form != operation.body else set()
     keys = {"idempotency_key"} if operation.takes_idempotency_key else set()
-    return {python_name(name) for name in names} | forms | keys
+    matches = {"if_match"} if operation.takes_if_match else set()
+    return {python_name(name) for name in names} | forms | keys | matches
 
 
 def _check_request(operation: Operation, described: Mapping[str, Any], sent: httpx.Request) -> None:
@@ -201,7 +202,7 @@ def test_every_field_of_a_body_is_an_argument(document: Document) -> None:
 
 def test_each_error_has_a_class(document: Document) -> None:
     """Those that callers tell apart by class; others are a `WaypostError` with a status."""
-    without_class = {"405", "409", "413", "default", "304"}
+    without_class = {"405", "409", "412", "413", "default", "304"}
     for path, methods in document.content["paths"].items():
         for described in methods.values():
             errors = {status for status in described["responses"] if status[0] != "2"}

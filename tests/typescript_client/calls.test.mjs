@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Forbidden, NotFound, ValidationError } from "@waypost/client";
+import { etagOf, Forbidden, NotFound, ValidationError } from "@waypost/client";
 
 import { all, BROWSER, eventually, newClient, RUN, SERVICE, WEBSITE } from "./support.mjs";
 
@@ -26,13 +26,16 @@ test("links", async () => {
   });
   assert.deepEqual([link.slug, link.title, link.tags, link.status], [`all-fields-${RUN}`, "A title", ["one", "two"], "active"]);
   assert.equal(new Date(link.expires_at).getTime(), expires.getTime());
-  assert.deepEqual(await waypost.links.get(link.id), link);
+  const read = await waypost.links.get(link.id);
+  assert.deepEqual(read, link);
   const changed = await waypost.links.update(link.id, { expires_at: null, title: "Other" });
   assert.deepEqual([changed.expires_at, changed.title, changed.tags], [null, "Other", ["one", "two"]]);
   const kept = await waypost.links.update(link.id, { destination_url: WEBSITE, utm_params: link.utm_params });
   assert.deepEqual(kept.utm_params, link.utm_params);
   assert.deepEqual((await all(waypost.links.list({ search: `all-fields-${RUN}` }))).map((each) => each.id), [link.id]);
-  assert.equal(await waypost.links.delete(link.id), undefined);
+  assert.equal(etagOf(kept), etagOf(await waypost.links.get(link.id)));
+  await assert.rejects(waypost.links.delete(link.id, { ifMatch: etagOf(read) }), { status: 412 });
+  assert.equal(await waypost.links.delete(link.id, { ifMatch: etagOf(kept) }), undefined);
   await assert.rejects(waypost.links.get(link.id), NotFound);
 });
 

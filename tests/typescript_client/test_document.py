@@ -177,7 +177,8 @@ def _signatures(document: Document) -> list[str]:
             kinds.append(_body_type(document, each))
         if any(parameter["in"] == "query" for parameter in each.parameters):
             kinds.append(f"types.{query_name(each)}")
-        kinds.append("types.CreateOptions" if each.takes_idempotency_key else "types.CallOptions")
+        kind = "Create" if each.takes_idempotency_key else "Change" if each.takes_if_match else "Call"
+        kinds.append(f"types.{kind}Options")
         lines += [
             f"isTrue<Same<Required<Parameters<typeof waypost.{method(each)}>>, [{', '.join(kinds)}]>>();",
             f"isTrue<Same<ReturnType<typeof waypost.{method(each)}>, {_result_type(document, each)}>>();",
@@ -220,6 +221,7 @@ def test_each_error_and_event_has_a_type(document: Document) -> None:
         "304",
         "405",
         "409",
+        "412",
         "413",
         "500",
         "503",

@@ -33,6 +33,11 @@ class Document:
         }
         return {event: referred(body) or "" for event, body in sorted(bodies.items())}
 
+    def tagged(self) -> set[str]:
+        """Return the schemas of what is returned with an ETag."""
+        answers = (each.answer for each in self.operations() if each.has_etag and each.answer)
+        return {referred(self.schemas[answer]["properties"]["data"]) or "" for answer in answers}
+
     def reachable(self, names: set[str]) -> set[str]:
         """Return these schemas and those that they refer to."""
         found: set[str] = set()
@@ -62,6 +67,7 @@ class Document:
             referred(answer),
             bool(operation["security"]),
             bool(answers[0].get("content", {})) and not answer,
+            "ETag" in answers[0].get("headers", {}),
         )
 
 
@@ -84,6 +90,12 @@ class Operation:
     needs_key: bool
     is_file: bool
     """Whether the response is a file."""
+    has_etag: bool
+    """Whether the response has an ETag."""
+
+    @property
+    def takes_if_match(self) -> bool:
+        return any(each["name"] == "If-Match" for each in self.parameters)
 
     @property
     def takes_idempotency_key(self) -> bool:

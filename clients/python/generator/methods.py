@@ -11,6 +11,7 @@ from clients.python.generator.types import HEADER, input_names, input_type, mode
 _WIDTH = 100
 _LIST_OPTIONS = {"page": "First page to read", "per_page": "Objects in each page; default: 100, the maximum"}
 _KEY = "Header `Idempotency-Key`, to repeat a call in another process; default: a new one for each call"
+_IF_MATCH = "`etag` of the object that was read: if it has changed since, a WaypostError with the status 412 is raised"
 _IMAGE = '''
     {define} image(self, url: str) -> bytes:
         """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
@@ -83,6 +84,8 @@ def _method(document: Document, operation: Operation, *, is_async: bool) -> Iter
         call.append(f"body={{{items}}}")
     if operation.takes_idempotency_key:
         call.append("idempotency_key=idempotency_key")
+    if operation.takes_if_match:
+        call.append("if_match=if_match")
     returned = "return " if kind != "None" else ""
     method = "pages" if is_list else "fetch_file" if operation.is_file else "send"
     yield f"    {returned}{wait}self._sender.{method}({', '.join(call)})"
@@ -135,6 +138,8 @@ def _arguments(document: Document, operation: Operation) -> tuple[list[Argument]
             first += required
     if operation.takes_idempotency_key:
         named.append(Argument("idempotency_key", "str | None", _KEY, "None"))
+    if operation.takes_if_match:
+        named.append(Argument("if_match", "str | None", _IF_MATCH, "None"))
     return first, named
 
 

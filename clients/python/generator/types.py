@@ -7,6 +7,7 @@ from textwrap import fill, indent
 from clients.python.generator.document import Document, Schema, python_name, referred
 
 HEADER = "# Made from the OpenAPI document by `python -m clients.python.generator`; do not edit.\n"
+_ETAG = "The version that was read, for `if_match`. None in lists, and after a creation."
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict[str, Any]"}
 _FORMATS = {"date-time": "datetime | str", "binary": "File"}
 """Types of arguments."""
@@ -23,7 +24,7 @@ def models(document: Document) -> str:
             f'{HEADER}"""What the service returns, and the events that webhooks receive."""',
             "from __future__ import annotations\n",
             "from collections.abc import Mapping\nfrom dataclasses import dataclass\nfrom datetime import datetime",
-            "from typing import Any, Literal, TypeAlias\n",
+            "from typing import Any, ClassVar, Literal, TypeAlias\n",
             "from waypost_client._values import new, read_many, read_optional, read_time\n",
             *_enums(document, names),
             *(_model(document, name) for name in classes),
@@ -109,6 +110,8 @@ def _model(document: Document, name: str) -> str:
         kind = result_type(document, each)
         optional = kind if is_required else f"{kind.removesuffix(' | None')} | None = None"
         lines += [f"    {python_name(field)}: {optional}", indent(_doc(each["description"]), "    ")]
+    if name in document.tagged():
+        lines += ["    etag: ClassVar[str | None] = None", indent(_doc(_ETAG), "    ")]
     lines += ["", "    @classmethod", f"    def from_json(cls, data: Any) -> {name}:"]
     lines += ["        get = data.get", "        return new(", "            cls,"]
     for field, (each, is_required) in ordered:

@@ -31,7 +31,8 @@ export type {
   Webhooks,
   WithImage,
 } from "./resources.js";
-export type { CallOptions, CreateOptions, ImageFile, Query, WaypostOptions } from "./sender.js";
+export { etagOf } from "./sender.js";
+export type { CallOptions, ChangeOptions, CreateOptions, ImageFile, Query, WaypostOptions } from "./sender.js";
 export type * from "./types.js";
 export { VERSION } from "./version.js";
 export { verifyWebhook, type WebhookHeaders } from "./webhooks.js";

@@ -2,7 +2,7 @@
 
 import type { Pages } from "./pages.js";
 import { readData, readMany } from "./responses.js";
-import { type CallOptions, type CreateOptions, type ImageFile, path, type Sender } from "./sender.js";
+import { type CallOptions, type ChangeOptions, type CreateOptions, type ImageFile, path, type Sender } from "./sender.js";
 import type * as types from "./types.js";
 
 /** A link whose preview image is a file: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces `og_image`. */
@@ -39,12 +39,12 @@ export class Domains extends Resource {
   }
 
   /** Delete a domain. Its links move to the shared domain immediately. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`domains/${id}`, {}, options);
   }
 
   /** Delete a domain's logo: QR codes of its links show that of the account. */
-  deleteLogo(id: string, options?: CallOptions): Promise<void> {
+  deleteLogo(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`domains/${id}/logo`, {}, options);
   }
 
@@ -84,12 +84,12 @@ export class Domains extends Resource {
   }
 
   /** Replace a domain's app links. A document that is left out or null is removed. */
-  setAppLinks(id: string, documents: types.AppLinksInput, options?: CallOptions): Promise<types.AppLinks> {
+  setAppLinks(id: string, documents: types.AppLinksInput, options?: ChangeOptions): Promise<types.AppLinks> {
     return this.sender.send(readData, "PUT", path`domains/${id}/app-links`, { body: documents }, options);
   }
 
   /** Upload a domain's logo: PNG, JPEG or WebP of at most 2 MB. */
-  setLogo(id: string, file: ImageFile, options?: CallOptions): Promise<types.Logo> {
+  setLogo(id: string, file: ImageFile, options?: ChangeOptions): Promise<types.Logo> {
     return this.sender.send(readData, "PUT", path`domains/${id}/logo`, { body: { file } }, options);
   }
 
@@ -97,7 +97,7 @@ export class Domains extends Resource {
   updateAppearance(
     id: string,
     changes: types.DomainAppearanceUpdate,
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<types.DomainAppearance> {
     return this.sender.send(readData, "PATCH", path`domains/${id}/appearance`, { body: changes }, options);
   }
@@ -106,13 +106,13 @@ export class Domains extends Resource {
   updateOptions(
     id: string,
     changes: types.DomainOptionsUpdate,
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<types.DomainOptions> {
     return this.sender.send(readData, "PATCH", path`domains/${id}/options`, { body: changes }, options);
   }
 
   /** Change where the domain's root and unknown slugs redirect to. Null removes a URL. */
-  update(id: string, changes: types.DomainUpdate, options?: CallOptions): Promise<types.Domain> {
+  update(id: string, changes: types.DomainUpdate, options?: ChangeOptions): Promise<types.Domain> {
     return this.sender.send(readData, "PATCH", path`domains/${id}`, { body: changes }, options);
   }
 
@@ -161,7 +161,7 @@ export class Links extends Resource {
   }
 
   /** Delete a link. The short URL returns 404 immediately. Only this account can use the slug again. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`links/${id}`, {}, options);
   }
 
@@ -171,7 +171,7 @@ export class Links extends Resource {
   }
 
   /** Send all visitors of the link to its own destination again. */
-  deleteRouting(id: string, options?: CallOptions): Promise<void> {
+  deleteRouting(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`links/${id}/routing`, {}, options);
   }
 
@@ -206,7 +206,7 @@ export class Links extends Resource {
   }
 
   /** Replace where visitors of the link are sent. The password stays unless it is given; null removes it. */
-  setRouting(id: string, routing: types.RoutingInput, options?: CallOptions): Promise<types.Routing> {
+  setRouting(id: string, routing: types.RoutingInput, options?: ChangeOptions): Promise<types.Routing> {
     return this.sender.send(readData, "PUT", path`links/${id}/routing`, { body: routing }, options);
   }
 
@@ -216,12 +216,12 @@ export class Links extends Resource {
   }
 
   /** Change the fields of a link that are given. Null removes a value. */
-  update(id: string, changes: WithImage<types.LinkUpdate>, options?: CallOptions): Promise<types.Link> {
+  update(id: string, changes: WithImage<types.LinkUpdate>, options?: ChangeOptions): Promise<types.Link> {
     return this.sender.send(readData, "PATCH", path`links/${id}`, { body: changes }, options);
   }
 
   /** Change options of a link. Null resets one. */
-  updateOptions(id: string, changes: types.LinkOptionsUpdate, options?: CallOptions): Promise<types.LinkOptions> {
+  updateOptions(id: string, changes: types.LinkOptionsUpdate, options?: ChangeOptions): Promise<types.LinkOptions> {
     return this.sender.send(readData, "PATCH", path`links/${id}/options`, { body: changes }, options);
   }
 
@@ -238,7 +238,7 @@ export class Pixels extends Resource {
   }
 
   /** Delete a pixel. Its links keep working without it. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`pixels/${id}`, {}, options);
   }
 
@@ -258,7 +258,7 @@ export class Pixels extends Resource {
   }
 
   /** Change the fields of a pixel that are given. */
-  update(id: string, changes: types.PixelUpdate, options?: CallOptions): Promise<types.Pixel> {
+  update(id: string, changes: types.PixelUpdate, options?: ChangeOptions): Promise<types.Pixel> {
     return this.sender.send(readData, "PATCH", path`pixels/${id}`, { body: changes }, options);
   }
 }
@@ -270,7 +270,7 @@ export class Qrcodes extends Resource {
   }
 
   /** Delete the account's logo. */
-  deleteLogo(options?: CallOptions): Promise<void> {
+  deleteLogo(options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", "qrcodes/logo", {}, options);
   }
 
@@ -295,7 +295,7 @@ export class Qrcodes extends Resource {
   }
 
   /** Upload the account's logo: PNG, JPEG or WebP of at most 2 MB. */
-  setLogo(file: ImageFile, options?: CallOptions): Promise<types.Logo> {
+  setLogo(file: ImageFile, options?: ChangeOptions): Promise<types.Logo> {
     return this.sender.send(readData, "PUT", "qrcodes/logo", { body: { file } }, options);
   }
 
@@ -312,7 +312,7 @@ export class Shares extends Resource {
   }
 
   /** Delete a share. Its URLs stop working at once. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`shares/${id}`, {}, options);
   }
 
@@ -327,7 +327,7 @@ export class Shares extends Resource {
   }
 
   /** Change the fields of a share that are given. Null removes a value. */
-  update(id: string, changes: types.ShareUpdate, options?: CallOptions): Promise<types.Share> {
+  update(id: string, changes: types.ShareUpdate, options?: ChangeOptions): Promise<types.Share> {
     return this.sender.send(readData, "PATCH", path`shares/${id}`, { body: changes }, options);
   }
 }
@@ -346,7 +346,7 @@ export class Tags extends Resource {
   }
 
   /** Delete a tag, and remove it from its links. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`tags/${id}`, {}, options);
   }
 
@@ -361,7 +361,7 @@ export class Tags extends Resource {
   }
 
   /** Change the name of a tag in all its links, or its color. With the name of another tag, the two become one. */
-  update(id: string, changes: types.TagUpdate, options?: CallOptions): Promise<types.Tag> {
+  update(id: string, changes: types.TagUpdate, options?: ChangeOptions): Promise<types.Tag> {
     return this.sender.send(readData, "PATCH", path`tags/${id}`, { body: changes }, options);
   }
 }
@@ -373,7 +373,7 @@ export class Templates extends Resource {
   }
 
   /** Delete a campaign template. Links that it filled stay as they are. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`utm-templates/${id}`, {}, options);
   }
 
@@ -388,7 +388,7 @@ export class Templates extends Resource {
   }
 
   /** Change the fields of a campaign template that are given. The parameters are replaced together. */
-  update(id: string, changes: types.UtmTemplateUpdate, options?: CallOptions): Promise<types.UtmTemplate> {
+  update(id: string, changes: types.UtmTemplateUpdate, options?: ChangeOptions): Promise<types.UtmTemplate> {
     return this.sender.send(readData, "PATCH", path`utm-templates/${id}`, { body: changes }, options);
   }
 }
@@ -400,7 +400,7 @@ export class Webhooks extends Resource {
   }
 
   /** Delete a webhook. Its pending deliveries are canceled. */
-  delete(id: string, options?: CallOptions): Promise<void> {
+  delete(id: string, options?: ChangeOptions): Promise<void> {
     return this.sender.send(readData, "DELETE", path`webhooks/${id}`, {}, options);
   }
 

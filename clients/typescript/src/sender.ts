@@ -35,6 +35,12 @@ export interface CallOptions {
   timeout?: number | undefined;
 }
 
+/** Options of a call that changes or deletes an object. */
+export interface ChangeOptions extends CallOptions {
+  /** `etagOf` the object that was read: if it has changed since, the call is rejected with the status 412. */
+  ifMatch?: string | undefined;
+}
+
 /** Options of a call that creates something. */
 export interface CreateOptions extends CallOptions {
   /** Header `Idempotency-Key`, to repeat a call in another process; default: a new one for each call. */
@@ -46,6 +52,13 @@ export type ImageFile = Blob | ArrayBuffer | ArrayBufferView;
 
 /** Values by name, of which undefined and null are not sent. */
 export type Query = object;
+
+const etags = new WeakMap<object, string>();
+
+/** Return the version of an object that `get…` or `update…` has returned, for `ifMatch`. */
+export function etagOf(object: object): string | undefined {
+  return etags.get(object);
+}
 
 interface Content {
   query?: Query | undefined;
@@ -91,9 +104,15 @@ export class Sender {
     method: string,
     path: string,
     content: Content = {},
-    options?: CreateOptions,
+    options?: CreateOptions & ChangeOptions,
   ): Promise<T> {
-    return read(await this.#respond(await this.#build(method, path, content, options), options)) as T;
+    const answer = await this.#respond(await this.#build(method, path, content, options), options);
+    const result = read(answer);
+    const etag = answer.response.headers.get("ETag");
+    if (etag && result instanceof Object) {
+      etags.set(result, etag);
+    }
+    return result as T;
   }
 
   pages<T extends Listed>(path: string, query: Query | undefined, options?: CallOptions): Pages<T> {
@@ -120,7 +139,12 @@ export class Sender {
     return readFile(await this.#respond(request, options));
   }
 
-  async #build(method: string, path: string, { query, body }: Content, options?: CreateOptions): Promise<Outgoing> {
+  async #build(
+    method: string,
+    path: string,
+    { query, body }: Content,
+    options?: CreateOptions & ChangeOptions,
+  ): Promise<Outgoing> {
     if (!path) {
       throw new TypeError("An ID must be a text that is not empty.");
     }
@@ -136,6 +160,9 @@ export class Sender {
     headers.set("Authorization", `Bearer ${this.#key}`);
     if (method === "POST") {
       headers.set("Idempotency-Key", options?.idempotencyKey ?? newKey());
+    }
+    if (options?.ifMatch !== undefined) {
+      headers.set("If-Match", options.ifMatch);
     }
     if (!body) {
       return { method, url, headers };

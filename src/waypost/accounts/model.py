@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String, Table, Text, false
 
 from waypost.audit import Actor
 from waypost.database import Database, Id, Instant, Json, Tx, metadata
+from waypost.kit.versions import Expected
 
 if TYPE_CHECKING:
     from waypost.idempotency import Claim
@@ -206,11 +207,18 @@ class Caller(ABC):
     account: Account
     request_ip: str = field(default="", kw_only=True)
     """Where the request came from, as the privacy setting allows to store it. Empty for reads with an API key."""
+    expected: Expected | None = field(default=None, kw_only=True)
+    """Of a request that is for one version of an object only."""
 
     @property
     @abstractmethod
     def actor(self) -> Actor:
         """For the audit log."""
+
+    def require_current(self, stored: Any) -> None:
+        """Raise PreconditionFailed if the request is for another version of the object, which is locked."""
+        if self.expected:
+            self.expected.check(stored)
 
     def commit(self, db: Database, *around: AbstractAsyncContextManager[None]) -> AbstractAsyncContextManager[Tx]:
         """Open the last transaction of a `POST`, with the change that must not happen twice.

@@ -11,6 +11,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.MethodNotAllowed: 405,
     errors.UnregistrableName: 406,
     errors.InProgress: 409,
+    errors.PreconditionFailed: 412,
     errors.TooLarge: 413,
     errors.Invalid: 422,
     errors.RateLimited: 429,

@@ -71,6 +71,10 @@ class InProgress(WaypostError):
     retry_after = 1
 
 
+class PreconditionFailed(WaypostError):
+    """The resource has changed since the version in If-Match. Get it again, and send its new ETag."""
+
+
 class TooLarge(WaypostError):
     """The request body is too large."""
 

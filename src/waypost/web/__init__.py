@@ -3,7 +3,7 @@
 from waypost.http.status import headers_of, status_of
 from waypost.web.api import new_api
 from waypost.web.body import has_no_content, read_bulk, read_fields, read_json
-from waypost.web.endpoint import PREFIX, Endpoint, Endpoints, EventDocs
+from waypost.web.endpoint import PREFIX, Endpoint, Endpoints, EventDocs, Representation
 from waypost.web.envelope import DESTINATION_CHECK, Data, counted, data, no_content
 from waypost.web.guard import Guard
 from waypost.web.openapi.parameters import PAGING, parameter
@@ -19,6 +19,7 @@ __all__ = [
     "EventDocs",
     "Guard",
     "Paginated",
+    "Representation",
     "counted",
     "data",
     "has_no_content",

@@ -14,10 +14,11 @@ endpoints, and gives the list to the process together with the dependencies of t
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
+from zlib import crc32
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,17 +29,35 @@ from starlette.types import Receive, Scope, Send
 from waypost.accounts import ApiCaller
 from waypost.accounts import Scope as KeyScope
 from waypost.idempotency.service import HEADER
-from waypost.kit.errors import Problems
+from waypost.kit.errors import PreconditionFailed, Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
+from waypost.kit.versions import Version, is_current, read_if_match
 from waypost.web.body import Reader, has_no_content, read_fields
-from waypost.web.envelope import DESTINATION_CHECK
+from waypost.web.envelope import DESTINATION_CHECK, data
 from waypost.web.guard import Guard
 
 PREFIX = "/api/v1"
+NO_ETAG = "This URL has no ETag. Send the request without If-Match."
 _NAME = re.compile(r"{(\w+)}")
 _FIRST_VALUE = 4
 """Index of the first segment of a path that may vary. From there on, every second one may."""
+
+
+@dataclass(frozen=True)
+class Representation:
+    """How an object is shown, and which version of it an ETag names."""
+
+    to_json: Callable[..., Any]
+    """Gets what an endpoint returned, its dependencies, the caller and what varies in the path."""
+    version: Version
+    rest: Callable[[Any, Any], object] | None = None
+    """What else the JSON shows, from the object and the dependencies: counters, results of jobs, what time changes."""
+
+    def etag(self, stored: Any, deps: Any) -> str:
+        """Return the version and, after a hyphen, a tag of the rest. `If-Match` compares the version only."""
+        rest = f"-{crc32(repr(self.rest(stored, deps)).encode()):08x}" if self.rest else ""
+        return f'"{self.version.of(stored)}{rest}"'
 
 
 @dataclass(frozen=True)
@@ -46,10 +65,10 @@ class Endpoint:
     method: str
     path: str
     """Below `PREFIX`."""
-    respond: Callable[..., Awaitable[Response]]
+    respond: Callable[..., Awaitable[Any]]
     """Gets, in this order: dependencies, the caller, the ids and texts of the path, the valid fields of the body and
     the problems of the others, and the request if there are `parameters` of the query. Without a key: dependencies and
-    the request. Its docstring is the description in the document.
+    the request. Its docstring is the description in the document. Returns the response, or what `shows` is for.
     """
     summary: str
     scope: KeyScope | None
@@ -74,6 +93,8 @@ class Endpoint:
     """Media type of the answer, if it is a file. It is sent while it is made, and never stored: nothing is changed."""
     csv: str = ""
     """An example of the answer to a request that accepts CSV, if there is one."""
+    shows: Representation | None = None
+    """Of the object at this path. Functions that change it call `caller.require_current` before."""
     checks_destination: bool = False
     """Whether the answer has a header if a destination could not be reached, and was accepted nevertheless."""
     errors: Sequence[int] = ()
@@ -94,6 +115,11 @@ class Endpoint:
     @property
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST" and self.needs_key and not self.file
+
+    @property
+    def is_change(self) -> bool:
+        """Whether `If-Match` applies to it."""
+        return self.needs_key and self.method in {"PATCH", "PUT", "DELETE"}
 
     @property
     def methods(self) -> Sequence[str]:
@@ -188,7 +214,7 @@ class EndpointTable(BaseRoute):
         endpoint = row.endpoint
         if not endpoint.needs_key:
             self._guard.refuse_plain_http(request)
-            return await endpoint.respond(row.deps, request)
+            return cast("Response", await endpoint.respond(row.deps, request))
         caller = await self._guard.check(request, endpoint.scope)
         if endpoint.takes_idempotency_key and HEADER in request.headers:
             return await self._guard.idempotency_keys.respond_once(request, caller, partial(_call, row, request))
@@ -198,17 +224,35 @@ class EndpointTable(BaseRoute):
 async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
     endpoint, values = row.endpoint, request.path_params.items()
     named = [value if name in row.texts else require_id(value) for name, value in values]
+    if endpoint.is_change and (texts := request.headers.getlist("if-match")):
+        if not endpoint.shows:
+            raise PreconditionFailed(NO_ETAG)
+        caller = replace(caller, expected=read_if_match(texts, endpoint.shows.version))
     arguments, problems = [row.deps, caller, *named], Problems()
     if endpoint.body:
         fields, problems = await _parse(endpoint, endpoint.body, request)
         arguments += [fields, problems]
     if len(endpoint.parameters) > len(row.texts):
         arguments.append(request)
-    response = await endpoint.respond(*arguments)
-    if not endpoint.may_create:
+    result = await endpoint.respond(*arguments)
+    response = _show(row, request, result, caller, *named)
+    if not endpoint.may_create and response.status_code != 304:
         response.status_code = endpoint.status
     if endpoint.checks_destination and problems.reasons:
         response.headers[DESTINATION_CHECK] = "unreachable"
+    return response
+
+
+def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: object) -> Response:
+    endpoint, shows = row.endpoint, row.endpoint.shows
+    if isinstance(result, Response) or shows is None:
+        return cast("Response", result)
+    etag = shows.etag(result, row.deps)
+    if endpoint.method == "GET" and is_current(request.headers.getlist("if-none-match"), etag):
+        return Response(status_code=304, headers={"ETag": etag})
+    response = data(shows.to_json(result, row.deps, caller, *named))
+    if endpoint.method in {"GET", "PATCH"}:  # RFC 9110 forbids it after a PUT, whose object is not just what was sent
+        response.raw_headers.append((b"etag", etag.encode()))
     return response
 
 

@@ -161,3 +161,37 @@ async def test_keeps_clicks_counted_meanwhile(env: Env) -> None:
         await add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 5)], last_at=0)
     assert (await env.changed(link, title="New"))["clicks"] == 5
     assert (await env.find(link)).json()["data"]["clicks"] == 5
+
+
+async def test_of_two_changes_of_one_version_one_is_made(env: Env) -> None:
+    link = await env.make(slug="one", utm_params={"utm_source": "b", "utm_campaign": "a"}, tags=["z", "a"])
+    path = f"/api/v1/links/{link['id']}"
+    for round_ in range(5):
+        etag = (await env.client.get(path, headers=env.alice.headers)).headers["ETag"]
+        env.clock.move(timedelta(seconds=1))
+        headers = {**env.alice.headers, "If-Match": etag}
+        answers = await asyncio.gather(
+            *(env.client.patch(path, headers=headers, json={"title": f"{round_} {n}"}) for n in range(4)),
+            *(env.client.patch(f"{path}/options", headers=headers, json={"note": f"{round_} {n}"}) for n in range(4)),
+        )
+        assert sorted(answer.status_code for answer in answers) == [200] + 7 * [412]
+
+
+async def test_a_visit_changes_the_etag_but_not_the_version(env: Env) -> None:
+    link = await env.make(slug="one", expires_at="2999-01-01T00:00:00+02:00", utm_params={"utm_source": "b"})
+    path, headers = f"/api/v1/links/{link['id']}", env.alice.headers
+    first = await env.client.patch(path, headers=headers, json={"tags": ["b", "a"], "og_title": "Ü"})
+    etag = first.headers["ETag"]
+    assert (await env.client.get(path, headers={**headers, "If-None-Match": etag})).status_code == 304
+    async with env.deps.db.write() as tx:
+        await add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 7)], last_at=0)
+    answer = await env.client.get(path, headers={**headers, "If-None-Match": etag})
+    assert (answer.status_code, answer.json()["data"]["clicks"]) == (200, 7)
+    assert answer.headers["ETag"].split("-")[0] == etag.split("-")[0]
+    env.clock.move(timedelta(days=366_000))  # its status changes by time
+    answer = await env.client.get(path, headers={**headers, "If-None-Match": answer.headers["ETag"]})
+    assert (answer.status_code, answer.json()["data"]["status"]) == (200, "inactive")
+    done = await env.client.patch(path, headers={**headers, "If-Match": etag}, json={"title": "Other"})
+    assert done.status_code == 200
+    assert (await env.client.delete(path, headers={**headers, "If-Match": etag})).status_code == 412
+    assert (await env.client.delete(path, headers={**headers, "If-Match": done.headers["ETag"]})).status_code == 204

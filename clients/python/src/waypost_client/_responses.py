@@ -33,9 +33,15 @@ def read_response(response: Response, read: Callable[[Any], T]) -> T:
     if response.status_code == 204:
         return read(None)
     try:
-        return read(json.loads(response.content))
+        return _with_etag(read(json.loads(response.content)), response.headers.get("ETag"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unexpected(response) from error
+
+
+def _with_etag(result: T, etag: str | None) -> T:
+    if etag and hasattr(result, "etag"):
+        vars(result)["etag"] = etag
+    return result
 
 
 def read_file(response: Response) -> bytes:

@@ -105,11 +105,19 @@ def _headers() -> dict[str, str]:
 
 
 def _build(
-    options: Options, method: str, path: str, query: Json | None, body: Json | None, idempotency_key: str | None
+    options: Options,
+    method: str,
+    path: str,
+    query: Json | None,
+    body: Json | None,
+    idempotency_key: str | None,
+    if_match: str | None = None,
 ) -> _Request:
     headers = {**_headers(), "Authorization": f"Bearer {options.api_key}"}
     if method == "POST":
         headers["Idempotency-Key"] = idempotency_key or str(uuid4())
+    if if_match is not None:
+        headers["If-Match"] = if_match
     params = {name: to_json(each) for name, each in (query or {}).items() if each is not None} or None
     url = f"{options.base_url}{_PREFIX}/{path.lstrip('/')}"
     if body is None:
@@ -185,8 +193,9 @@ class Sender:
         query: Json | None = None,
         body: Json | None = None,
         idempotency_key: str | None = None,
+        if_match: str | None = None,
     ) -> T:
-        call = _Call(_build(self._options, method, path, query, body, idempotency_key), self._options)
+        call = _Call(_build(self._options, method, path, query, body, idempotency_key, if_match), self._options)
         response = self._respond(call)
         return read(None) if call.is_deleted(response) else read_response(response, read)
 
@@ -255,8 +264,9 @@ class AsyncSender:
         query: Json | None = None,
         body: Json | None = None,
         idempotency_key: str | None = None,
+        if_match: str | None = None,
     ) -> T:
-        call = _Call(_build(self._options, method, path, query, body, idempotency_key), self._options)
+        call = _Call(_build(self._options, method, path, query, body, idempotency_key, if_match), self._options)
         response = await self._respond(call)
         return read(None) if call.is_deleted(response) else read_response(response, read)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from waypost_client._values import new, read_many, read_optional, read_time
 
@@ -237,6 +237,8 @@ class AppLinks:
     """Document for iOS and macOS, at most 128 KiB; None if there is none."""
     assetlinks: list[Any] | None
     """Document for Android: a list of statements, at most 128 KiB; None if there is none."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> AppLinks:
@@ -657,6 +659,8 @@ class Domain:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Domain:
@@ -698,6 +702,8 @@ class DomainAppearance:
     """Text above the form that asks for the password of a link."""
     updated_at: datetime | None
     """Time of the last change; None if there was none."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> DomainAppearance:
@@ -734,6 +740,8 @@ class DomainOptions:
     like others are left out where there are letters."""
     updated_at: datetime | None
     """Time of the last change; None if there was none."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> DomainOptions:
@@ -876,6 +884,8 @@ class Link:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Link:
@@ -947,6 +957,8 @@ class LinkOptions:
     """ID of the link in another system: visible characters without blanks, unique in the account."""
     updated_at: datetime
     """Time of the last change of the link."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> LinkOptions:
@@ -1086,6 +1098,8 @@ class Logo:
     """URL of the PNG image, a new one after each upload."""
     updated_at: datetime
     """Time of the upload."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Logo:
@@ -1201,6 +1215,8 @@ class Pixel:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Pixel:
@@ -1365,6 +1381,8 @@ class QrCode:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> QrCode:
@@ -1412,6 +1430,8 @@ class Routing:
     """Whether visitors have to enter a password."""
     updated_at: datetime | None
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Routing:
@@ -1483,6 +1503,8 @@ class Share:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Share:
@@ -1548,6 +1570,8 @@ class Tag:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Tag:
@@ -1662,6 +1686,8 @@ class UtmTemplate:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> UtmTemplate:
@@ -1728,6 +1754,8 @@ class Webhook:
     """Time of creation."""
     updated_at: datetime
     """Time of the last change."""
+    etag: ClassVar[str | None] = None
+    """The version that was read, for `if_match`. None in lists, and after a creation."""
 
     @classmethod
     def from_json(cls, data: Any) -> Webhook:

@@ -195,7 +195,7 @@ class Domains:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a domain.
 
         Its links move to the shared domain immediately. Remove its DNS records too: while they point to
@@ -203,18 +203,22 @@ class Domains:
 
         Args:
             id: ID of the domain.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("domains", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("domains", id), if_match=if_match)
 
-    def delete_logo(self, id: str) -> None:
+    def delete_logo(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a domain's logo.
 
         QR codes that show it are drawn with the logo of the account, or without one.
 
         Args:
             id: ID of the domain.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("domains", id, "logo"))
+        self._sender.send(lambda _: None, "DELETE", path_of("domains", id, "logo"), if_match=if_match)
 
     def get(self, id: str) -> Domain:
         """Get a domain.
@@ -305,6 +309,7 @@ class Domains:
         *,
         apple_app_site_association: dict[str, Any] | Omitted | None = OMITTED,
         assetlinks: Sequence[Any] | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> AppLinks:
         """Set a domain's app links.
 
@@ -315,15 +320,18 @@ class Domains:
             id: ID of the domain.
             apple_app_site_association: Document for iOS and macOS, at most 128 KiB; None if there is none.
             assetlinks: Document for Android: a list of statements, at most 128 KiB; None if there is none.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: AppLinks.from_json(payload["data"]),
             "PUT",
             path_of("domains", id, "app-links"),
             body={"apple_app_site_association": apple_app_site_association, "assetlinks": assetlinks},
+            if_match=if_match,
         )
 
-    def set_logo(self, id: str, file: File) -> Logo:
+    def set_logo(self, id: str, file: File, *, if_match: str | None = None) -> Logo:
         """Upload a domain's logo.
 
         The image is cropped to its content. QR codes that show the logo change with it, also those at image
@@ -332,9 +340,15 @@ class Domains:
         Args:
             id: ID of the domain.
             file: PNG, JPEG or WebP image of at most 2 MB.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
-            lambda payload: Logo.from_json(payload["data"]), "PUT", path_of("domains", id, "logo"), body={"file": file}
+            lambda payload: Logo.from_json(payload["data"]),
+            "PUT",
+            path_of("domains", id, "logo"),
+            body={"file": file},
+            if_match=if_match,
         )
 
     def update(
@@ -344,6 +358,7 @@ class Domains:
         hostname: str | Omitted = OMITTED,
         root_url: str | Omitted | None = OMITTED,
         not_found_url: str | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> Domain:
         """Change a domain's redirects.
 
@@ -355,12 +370,15 @@ class Domains:
             root_url: URL for visitors who open the domain without a slug; None for an error page.
             not_found_url: URL for visitors of unknown, expired or disabled links of the domain; None for an
                 error page.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Domain.from_json(payload["data"]),
             "PATCH",
             path_of("domains", id),
             body={"hostname": hostname, "root_url": root_url, "not_found_url": not_found_url},
+            if_match=if_match,
         )
 
     def update_appearance(
@@ -373,6 +391,7 @@ class Domains:
         expired_text: str | Omitted | None = OMITTED,
         not_started_text: str | Omitted | None = OMITTED,
         password_text: str | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> DomainAppearance:
         """Change the appearance of a domain's pages.
 
@@ -387,6 +406,8 @@ class Domains:
             expired_text: Text for visitors of a link that has expired or reached its click limit.
             not_started_text: Text for visitors of a link before its start.
             password_text: Text above the form that asks for the password of a link.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: DomainAppearance.from_json(payload["data"]),
@@ -400,6 +421,7 @@ class Domains:
                 "not_started_text": not_started_text,
                 "password_text": password_text,
             },
+            if_match=if_match,
         )
 
     def update_options(
@@ -411,6 +433,7 @@ class Domains:
         ignore_case: bool | Omitted | None = OMITTED,
         slug_length: int | Omitted | None = OMITTED,
         slug_alphabet: SlugAlphabet | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> DomainOptions:
         """Change a domain's options.
 
@@ -428,6 +451,8 @@ class Domains:
             slug_length: Characters of slugs that are generated on the domain, 4 to 20; 7 by default.
             slug_alphabet: Characters of generated slugs: letters and digits, only small letters and digits, or
                 digits. Those that look like others are left out where there are letters; `mixed` by default.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: DomainOptions.from_json(payload["data"]),
@@ -440,6 +465,7 @@ class Domains:
                 "slug_length": slug_length,
                 "slug_alphabet": slug_alphabet,
             },
+            if_match=if_match,
         )
 
     def verify(self, id: str, *, idempotency_key: str | None = None) -> Domain:
@@ -657,15 +683,17 @@ class Links:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a link.
 
         The short URL returns 404 immediately. Only this account can use the slug again.
 
         Args:
             id: ID of the link.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("links", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id), if_match=if_match)
 
     def delete_alias(self, id: str, alias_id: str) -> None:
         """Delete an alias.
@@ -678,15 +706,17 @@ class Links:
         """
         self._sender.send(lambda _: None, "DELETE", path_of("links", id, "aliases", alias_id))
 
-    def delete_routing(self, id: str) -> None:
+    def delete_routing(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a link's routing.
 
         All visitors are sent to the link's own destination, immediately and without a password.
 
         Args:
             id: ID of the link.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"))
+        self._sender.send(lambda _: None, "DELETE", path_of("links", id, "routing"), if_match=if_match)
 
     def get(self, id: str) -> Link:
         """Get a link.
@@ -805,6 +835,7 @@ class Links:
         starts_at: datetime | str | Omitted | None = OMITTED,
         click_limit: int | Omitted | None = OMITTED,
         fallback_url: str | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> Routing:
         """Set a link's routing.
 
@@ -823,6 +854,8 @@ class Links:
             click_limit: Number of clicks after which the link ends; None for no limit.
             fallback_url: URL for visitors before the start, after the click limit, and of an expired link; None
                 for an error page.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Routing.from_json(payload["data"]),
@@ -836,6 +869,7 @@ class Links:
                 "click_limit": click_limit,
                 "fallback_url": fallback_url,
             },
+            if_match=if_match,
         )
 
     def stats(
@@ -918,6 +952,7 @@ class Links:
         options: LinkOptionsUpdate | Omitted | None = OMITTED,
         status: LinkStatus | Omitted = OMITTED,
         og_image_file: File | Omitted = OMITTED,
+        if_match: str | None = None,
     ) -> Link:
         """Change a link.
 
@@ -942,6 +977,8 @@ class Links:
             status: `inactive` disables the link.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Link.from_json(payload["data"]),
@@ -963,6 +1000,7 @@ class Links:
                 "status": status,
                 "og_image_file": og_image_file,
             },
+            if_match=if_match,
         )
 
     def update_options(
@@ -973,6 +1011,7 @@ class Links:
         forward_path: bool | Omitted | None = OMITTED,
         note: str | Omitted | None = OMITTED,
         external_id: str | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> LinkOptions:
         """Change a link's options.
 
@@ -987,6 +1026,8 @@ class Links:
             note: Text for the members of the account, which searches find.
             external_id: ID of the link in another system: visible characters without blanks, unique in the
                 account.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: LinkOptions.from_json(payload["data"]),
@@ -998,6 +1039,7 @@ class Links:
                 "note": note,
                 "external_id": external_id,
             },
+            if_match=if_match,
         )
 
     def upsert(
@@ -1098,15 +1140,17 @@ class Pixels:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a pixel.
 
         Its links keep working without it.
 
         Args:
             id: ID of the pixel.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("pixels", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("pixels", id), if_match=if_match)
 
     def get(self, id: str) -> Pixel:
         """Get a pixel.
@@ -1149,6 +1193,7 @@ class Pixels:
         name: str | Omitted = OMITTED,
         pixel_id: str | Omitted = OMITTED,
         access_token: str | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> Pixel:
         """Change a pixel.
 
@@ -1161,12 +1206,15 @@ class Pixels:
             name: Name.
             pixel_id: ID of the pixel on its platform. It is never returned.
             access_token: Access token of the platform, for events sent from the server. It is never returned.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Pixel.from_json(payload["data"]),
             "PATCH",
             path_of("pixels", id),
             body={"platform": platform, "name": name, "pixel_id": pixel_id, "access_token": access_token},
+            if_match=if_match,
         )
 
 
@@ -1204,12 +1252,16 @@ class Qrcodes:
             body={"ids": ids, "tag": tag, "hostname": hostname, "format": format, "name": name},
         )
 
-    def delete_logo(self) -> None:
+    def delete_logo(self, *, if_match: str | None = None) -> None:
         """Delete the account's logo.
 
         QR codes that show it are drawn without a logo.
+
+        Args:
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", "/qrcodes/logo")
+        self._sender.send(lambda _: None, "DELETE", "/qrcodes/logo", if_match=if_match)
 
     def get(self, id: str) -> QrCode:
         """Get a link's QR code.
@@ -1234,7 +1286,7 @@ class Qrcodes:
         """Return the image at a signed URL: `image_url`, `svg_url` or `pdf_url` of a QR code."""
         return self._sender.download(url)
 
-    def set_logo(self, file: File) -> Logo:
+    def set_logo(self, file: File, *, if_match: str | None = None) -> Logo:
         """Upload the account's logo.
 
         The image is cropped to its content. QR codes that show the logo change with it, also those at image
@@ -1242,9 +1294,15 @@ class Qrcodes:
 
         Args:
             file: PNG, JPEG or WebP image of at most 2 MB.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
-            lambda payload: Logo.from_json(payload["data"]), "PUT", "/qrcodes/logo", body={"file": file}
+            lambda payload: Logo.from_json(payload["data"]),
+            "PUT",
+            "/qrcodes/logo",
+            body={"file": file},
+            if_match=if_match,
         )
 
     def set_style(
@@ -1410,15 +1468,17 @@ class Shares:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a share.
 
         Its URLs stop working at once.
 
         Args:
             id: ID of the share.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("shares", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("shares", id), if_match=if_match)
 
     def get(self, id: str) -> Share:
         """Get a share.
@@ -1456,6 +1516,7 @@ class Shares:
         expires_at: datetime | str | Omitted | None = OMITTED,
         hide_below: int | Omitted | None = OMITTED,
         embed_origins: Sequence[str] | Omitted | None = OMITTED,
+        if_match: str | None = None,
     ) -> Share:
         """Change a share.
 
@@ -1477,6 +1538,8 @@ class Shares:
             hide_below: Entries with fewer clicks are summed up as `(other)`, and smaller totals are not shown.
                 0 shows all.
             embed_origins: Origins of pages that may embed the statistics: https, or http on localhost.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Share.from_json(payload["data"]),
@@ -1495,6 +1558,7 @@ class Shares:
                 "hide_below": hide_below,
                 "embed_origins": embed_origins,
             },
+            if_match=if_match,
         )
 
 
@@ -1611,7 +1675,7 @@ class Tags:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a tag.
 
         Removes the tag from all links, which keep working. Many links are changed in steps after the
@@ -1620,8 +1684,10 @@ class Tags:
 
         Args:
             id: ID of the tag.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("tags", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("tags", id), if_match=if_match)
 
     def get(self, id: str) -> Tag:
         """Get a tag.
@@ -1645,7 +1711,14 @@ class Tags:
         """
         return self._sender.pages(Tag.from_json, "/tags", {"page": page, "per_page": per_page, "search": search})
 
-    def update(self, id: str, *, name: str | Omitted = OMITTED, color: TagColor | Omitted = OMITTED) -> Tag:
+    def update(
+        self,
+        id: str,
+        *,
+        name: str | Omitted = OMITTED,
+        color: TagColor | Omitted = OMITTED,
+        if_match: str | None = None,
+    ) -> Tag:
         """Change a tag.
 
         A new name replaces the old one in all links, at its place. If another tag has the name, the two
@@ -1657,12 +1730,15 @@ class Tags:
             id: ID of the tag.
             name: Name; upper and lower case differ.
             color: Color of the tag in the dashboard.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Tag.from_json(payload["data"]),
             "PATCH",
             path_of("tags", id),
             body={"name": name, "color": color},
+            if_match=if_match,
         )
 
 
@@ -1691,15 +1767,17 @@ class Templates:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a campaign template.
 
         Links that it filled stay as they are.
 
         Args:
             id: ID of the campaign template.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("utm-templates", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("utm-templates", id), if_match=if_match)
 
     def get(self, id: str) -> UtmTemplate:
         """Get a campaign template.
@@ -1725,7 +1803,12 @@ class Templates:
         return self._sender.pages(UtmTemplate.from_json, "/utm-templates", {"page": page, "per_page": per_page})
 
     def update(
-        self, id: str, *, name: str | Omitted = OMITTED, utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED
+        self,
+        id: str,
+        *,
+        name: str | Omitted = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED,
+        if_match: str | None = None,
     ) -> UtmTemplate:
         """Change a campaign template.
 
@@ -1735,12 +1818,15 @@ class Templates:
             id: ID of the campaign template.
             name: Name, unique in the account.
             utm_params: UTM parameters, at least one.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: UtmTemplate.from_json(payload["data"]),
             "PATCH",
             path_of("utm-templates", id),
             body={"name": name, "utm_params": utm_params},
+            if_match=if_match,
         )
 
 
@@ -1769,15 +1855,17 @@ class Webhooks:
             idempotency_key=idempotency_key,
         )
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, if_match: str | None = None) -> None:
         """Delete a webhook.
 
         Its pending deliveries are canceled.
 
         Args:
             id: ID of the webhook.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
-        self._sender.send(lambda _: None, "DELETE", path_of("webhooks", id))
+        self._sender.send(lambda _: None, "DELETE", path_of("webhooks", id), if_match=if_match)
 
     def get(self, id: str) -> Webhook:
         """Get a webhook.

@@ -1,5 +1,6 @@
 """JSON endpoints of domains."""
 
+from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
@@ -7,6 +8,7 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api
 from waypost.resources.domains.appearance import api as appearance_api
@@ -15,7 +17,17 @@ from waypost.resources.domains.missed import api as missed_api
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import api as options_api
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+from waypost.web import (
+    PAGING,
+    Data,
+    Endpoint,
+    Paginated,
+    Representation,
+    data,
+    no_content,
+    paginated,
+    require_pagination,
+)
 
 _ONE = "/domains/{id}"
 
@@ -33,14 +45,14 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
     return _data(deps, await service.create(deps, caller, new, problems))
 
 
-async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> Domain:
     """Includes the result of the last check, the DNS records that verify the domain, and its HTTPS certificate."""
-    return _data(deps, await service.get(deps, caller, domain_id))
+    return await service.get(deps, caller, domain_id)
 
 
-async def update(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Response:
+async def update(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Domain:
     """Change where the domain's root and unknown slugs redirect to."""
-    return _data(deps, await service.change(deps, caller, domain_id, change, problems))
+    return await service.change(deps, caller, domain_id, change, problems)
 
 
 async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
@@ -60,6 +72,11 @@ def _data(deps: WebDeps, domain: Domain) -> Response:
     return data(to_json(domain, deps.cname_target))
 
 
+_SHOWN = Representation(
+    lambda domain, deps, *_: to_json(domain, deps.cname_target),
+    Version(attrgetter("hostname", "root_url", "not_found_url")),  # the rest is what checks find
+    lambda domain, _: domain,
+)
 ENDPOINTS = [
     Endpoint("GET", "/domains", list_, "List domains", "domains:read", Paginated[DomainJson], parameters=PAGING),
     Endpoint(
@@ -73,11 +90,18 @@ ENDPOINTS = [
         body=NewDomain,
         errors=[406],
     ),
-    Endpoint("GET", _ONE, get, "Get a domain", "domains:read", Data[DomainJson]),
+    Endpoint("GET", _ONE, get, "Get a domain", "domains:read", Data[DomainJson], shows=_SHOWN),
     Endpoint(
-        "PATCH", _ONE, update, "Change a domain's redirects", "domains:write", Data[DomainJson], body=DomainChange
+        "PATCH",
+        _ONE,
+        update,
+        "Change a domain's redirects",
+        "domains:write",
+        Data[DomainJson],
+        body=DomainChange,
+        shows=_SHOWN,
     ),
-    Endpoint("DELETE", _ONE, delete, "Delete a domain", "domains:write", status=204),
+    Endpoint("DELETE", _ONE, delete, "Delete a domain", "domains:write", status=204, shows=_SHOWN),
     Endpoint("POST", f"{_ONE}/verify", verify, "Verify a domain", "domains:write", Data[DomainJson], 202),
     *app_links_api.ENDPOINTS,
     *options_api.ENDPOINTS,

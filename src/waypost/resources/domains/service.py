@@ -110,6 +110,7 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
     problems.raise_if_any()
     async with deps.db.write() as tx:
         before = await store.get_for_update(tx, caller.account.id, domain_id)
+        caller.require_current(before)
         values: dict[str, Any] = {**urls}
         if replace(before, **values) == before:
             return before
@@ -124,6 +125,7 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)
+        caller.require_current(domain)
         await delete_locked(deps, tx, domain)
         await record_deleted(tx, caller.actor, domain, deps.clock())
 

@@ -17,15 +17,16 @@ from waypost.resources.links.health import HealthStatus
 from waypost.resources.links.health import api as health_api
 from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
-from waypost.resources.links.model import LinkStatus
+from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.routing import api as routing_api
-from waypost.resources.links.schemas import MAX_EXTERNAL_ID, LinkChange, LinkJson, NewLink, to_json
+from waypost.resources.links.schemas import LINK_VERSION, MAX_EXTERNAL_ID, LinkChange, LinkJson, NewLink, to_json
 from waypost.resources.links.tags import api as tag_api
 from waypost.web import (
     PAGING,
     Data,
     Endpoint,
     Paginated,
+    Representation,
     data,
     no_content,
     paginated,
@@ -70,14 +71,14 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems) -
     return data(to_json(await service.create(deps, caller, new, problems), deps))
 
 
-async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:
+async def get(deps: Deps, caller: Caller, link_id: UUID) -> Link:
     """By its ID: a slug is not found here. To find a link by its slug, search the list."""
-    return data(to_json(await service.get(deps, caller, link_id), deps))
+    return await service.get(deps, caller, link_id)
 
 
-async def update(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Response:
+async def update(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
     """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
-    return data(to_json(await service.change(deps, caller, link_id, change, problems), deps))
+    return await service.change(deps, caller, link_id, change, problems)
 
 
 async def upsert(deps: Deps, caller: Caller, external_id: str, new: NewLink, problems: Problems) -> Response:
@@ -97,6 +98,11 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
     return no_content()
 
 
+_SHOWN = Representation(
+    lambda link, deps, *_: to_json(link, deps),
+    LINK_VERSION,
+    lambda link, deps: (link.clicks, link.status_at(deps.clock())),
+)
 ENDPOINTS = [
     Endpoint("GET", "/links", list_, "List links", "links:read", Paginated[LinkJson], parameters=_PARAMETERS),
     Endpoint(
@@ -110,9 +116,17 @@ ENDPOINTS = [
         body=NewLink,
         checks_destination=True,
     ),
-    Endpoint("GET", _ONE, get, "Get a link", "links:read", Data[LinkJson]),
+    Endpoint("GET", _ONE, get, "Get a link", "links:read", Data[LinkJson], shows=_SHOWN),
     Endpoint(
-        "PATCH", _ONE, update, "Change a link", "links:write", Data[LinkJson], body=LinkChange, checks_destination=True
+        "PATCH",
+        _ONE,
+        update,
+        "Change a link",
+        "links:write",
+        Data[LinkJson],
+        body=LinkChange,
+        shows=_SHOWN,
+        checks_destination=True,
     ),
     Endpoint(
         "PUT",
@@ -128,7 +142,7 @@ ENDPOINTS = [
         ),
         checks_destination=True,
     ),
-    Endpoint("DELETE", _ONE, delete, "Delete a link", "links:write", status=204),
+    Endpoint("DELETE", _ONE, delete, "Delete a link", "links:write", status=204, shows=_SHOWN),
     *alias_api.ENDPOINTS,
     *routing_api.ENDPOINTS,
     *options_api.ENDPOINTS,

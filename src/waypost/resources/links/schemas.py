@@ -34,6 +34,7 @@ from waypost.kit.fields import (
 from waypost.kit.forward_query import from_text, to_text
 from waypost.kit.ids import parse_id
 from waypost.kit.utm import ShortText, UtmParams, UtmParamsJson, in_order, sent_values
+from waypost.kit.versions import Version
 from waypost.resources.domains import names
 from waypost.resources.domains.options.schemas import FORWARD_PATH, FORWARD_QUERY, ForwardQueryField
 from waypost.resources.links.images import media
@@ -217,6 +218,13 @@ def options_of(link: Link) -> dict[str, Any]:
     shown: Mapping[str, Any] = options_json(link)
     return {name: shown[name] for name in LinkOptionsChange.model_fields}
 
+
+_NOT_IN_VERSION = {
+    *("id", "account_id", "created_at", "created_by", "changed_by", "clicks"),
+    *("domain_id", "folded_slug", "og_image_bytes", "utm_params"),  # other fields say the same
+    *("starts_at", "click_limit"),  # of the routing
+}
+LINK_VERSION = Version(attrgetter(*(name for name in Link.__dataclass_fields__ if name not in _NOT_IN_VERSION)))
 
 _KEYS: dict[str, Any] = dict.fromkeys(LinkJson.__annotations__)
 _OWN = tuple(name for name in _KEYS if name in Link.__dataclass_fields__)

@@ -126,6 +126,7 @@ async def _changed(
 
     account = caller.account.id
     link = await get(deps, caller, link_id)
+    caller.require_current(link)
     checks.check_combination(change, problems)
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
     plan(link, rules.Facts(url, domain))
@@ -133,6 +134,7 @@ async def _changed(
     image = await deps.image_store.save(checked_image) if checked_image else None
     async with _deleted_on_failure(deps, image), deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
+        caller.require_current(before)
         await lock_pixels(tx, account, change, problems)
         [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
         problems.raise_if_any()
@@ -144,6 +146,7 @@ async def _changed(
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
+        caller.require_current(link)
         await hide(deps, tx, [link])
         await purge(tx, [link])
         await audit.record(tx, caller.actor, "link.deleted", deps.clock(), item_of(link, deps))

@@ -1,5 +1,6 @@
 """JSON endpoints of pixels."""
 
+from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
@@ -8,7 +9,9 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.pixels import service
+from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.schemas import (
     NewPixel,
     PixelChange,
@@ -17,7 +20,17 @@ from waypost.resources.pixels.schemas import (
     results_to_json,
     to_json,
 )
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+from waypost.web import (
+    PAGING,
+    Data,
+    Endpoint,
+    Paginated,
+    Representation,
+    data,
+    no_content,
+    paginated,
+    require_pagination,
+)
 
 _ONE = "/pixels/{id}"
 
@@ -35,14 +48,14 @@ async def create(context: Context, caller: Caller, new: NewPixel, problems: Prob
     return data(to_json(await service.create(context, caller, new, problems)))
 
 
-async def get(context: Context, caller: Caller, pixel_id: UUID) -> Response:
+async def get(context: Context, caller: Caller, pixel_id: UUID) -> Pixel:
     """Neither the pixel ID nor the token is returned."""
-    return data(to_json(await service.get(context, caller, pixel_id)))
+    return await service.get(context, caller, pixel_id)
 
 
-async def update(context: Context, caller: Caller, pixel_id: UUID, change: PixelChange, problems: Problems) -> Response:
+async def update(context: Context, caller: Caller, pixel_id: UUID, change: PixelChange, problems: Problems) -> Pixel:
     """Changes the fields that you send and keeps the others. The next click on each of its links uses them."""
-    return data(to_json(await service.change(context, caller, pixel_id, change, problems)))
+    return await service.change(context, caller, pixel_id, change, problems)
 
 
 async def delete(context: Context, caller: Caller, pixel_id: UUID) -> Response:
@@ -56,12 +69,13 @@ async def results(context: Context, caller: Caller, pixel_id: UUID) -> Response:
     return data(results_to_json(await service.get_results(context, caller, pixel_id)))
 
 
+_SHOWN = Representation(lambda pixel, *_: to_json(pixel), Version(attrgetter("platform", "name", "updated_at")))
 ENDPOINTS = [
     Endpoint("GET", "/pixels", list_, "List pixels", "pixels:read", Paginated[PixelJson], parameters=PAGING),
     Endpoint("POST", "/pixels", create, "Create a pixel", "pixels:write", Data[PixelJson], 201, body=NewPixel),
-    Endpoint("GET", _ONE, get, "Get a pixel", "pixels:read", Data[PixelJson]),
-    Endpoint("PATCH", _ONE, update, "Change a pixel", "pixels:write", Data[PixelJson], body=PixelChange),
-    Endpoint("DELETE", _ONE, delete, "Delete a pixel", "pixels:write", status=204),
+    Endpoint("GET", _ONE, get, "Get a pixel", "pixels:read", Data[PixelJson], shows=_SHOWN),
+    Endpoint("PATCH", _ONE, update, "Change a pixel", "pixels:write", Data[PixelJson], body=PixelChange, shows=_SHOWN),
+    Endpoint("DELETE", _ONE, delete, "Delete a pixel", "pixels:write", status=204, shows=_SHOWN),
     Endpoint(
         "GET", f"{_ONE}/results", results, "Get the results of a pixel's events", "pixels:read", Data[PixelResultsJson]
     ),

@@ -66,6 +66,7 @@ async def change(context: Context, caller: Caller, pixel_id: UUID, requested: Pi
     secrets = {name: _encrypted(context, pixel_id, name, requested) for name in _SECRETS if name in sent}
     async with context.db.write() as tx:
         before = await store.lock(tx, caller.account.id, pixel_id)
+        caller.require_current(before)
         after = replace(before, platform=requested.platform or before.platform, name=requested.name or before.name)
         if after == before and not secrets:
             return before
@@ -87,6 +88,7 @@ async def delete(context: Context, caller: Caller, pixel_id: UUID) -> None:
     """
     async with context.db.write() as tx:
         pixel = await store.lock(tx, caller.account.id, pixel_id)
+        caller.require_current(pixel)
         await context.routes.pixel_changed(tx, pixel_id)
         await store.delete(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)

@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import NotFound, Problems
+from waypost.kit.versions import Version, is_current
 from waypost.resources.qrcodes import images, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, form_fields, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES, SAFE_HEADERS, ImageFormat, parse_style
-from waypost.web import Data, Endpoint, data, has_no_content, parameter, read_fields
+from waypost.web import Data, Endpoint, Representation, has_no_content, parameter, read_fields
 
 _OF_LINK = "/links/{id}/qrcode"
 _IMAGE = "/qrcodes/{id}/image/{format}"
@@ -46,19 +47,19 @@ async def _style_fields(request: Request) -> dict[str, Any]:
     return form_fields(fields) if is_form else fields
 
 
-async def get(deps: Deps, caller: Caller, link_id: UUID) -> Response:
+async def get(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
     """Includes the signed URLs of its image, and warnings if its style may be hard to scan."""
-    return _json(deps, await service.get(deps, caller, link_id))
+    return await service.get(deps, caller, link_id)
 
 
-async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> Response:
+async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
     """An omitted or null field is reset to its default. Image URLs returned earlier keep working."""
-    return _json(deps, await service.set_style(deps, caller, link_id, new, problems))
+    return await service.set_style(deps, caller, link_id, new, problems)
 
 
-def _json(deps: Deps, code: QrCode) -> Response:
+def _json(code: QrCode, deps: Deps, *_: object) -> QrCodeJson:
     level, reasons = images.new_layout(deps, code, code.style).level, images.find_warnings(deps, code, code.style)
-    return data(to_json(code, level, reasons, deps.image_urls(code.id, code.style)))
+    return to_json(code, level, reasons, deps.image_urls(code.id, code.style))
 
 
 async def image(deps: Deps, request: Request) -> Response:
@@ -71,7 +72,7 @@ async def image(deps: Deps, request: Request) -> Response:
     account, target, logo = await service.find_target(deps, UUID(request.path_params["id"]), has_logo=has_logo)
     drawing = images.new_image(deps, target, style, image_format, logo)
     headers = {"ETag": drawing.etag, "Cache-Control": "public, max-age=86400"}
-    if _has_version(request, drawing.etag):
+    if is_current(request.headers.getlist("if-none-match"), drawing.etag):
         return Response(status_code=304, headers=headers)
     content = await images.draw(deps, drawing, account=account)
     disposition = "attachment" if image_format == "pdf" else "inline"  # a sandbox has no viewer of PDF files
@@ -83,14 +84,13 @@ async def image(deps: Deps, request: Request) -> Response:
     return Response(b"" if request.method == "HEAD" else content, headers=headers)
 
 
-def _has_version(request: Request, etag: str) -> bool:
-    """Return whether the client has this version. `If-None-Match` compares weakly (RFC 9110)."""
-    etags = ",".join(request.headers.getlist("if-none-match")).split(",")
-    return any(text.strip().removeprefix("W/") in {etag, "*"} for text in etags)
-
-
+_SHOWN = Representation(
+    _json, Version(lambda code: (code.target, code.style, code.logo, code.updated_at)), lambda code, _: code.scans
+)
 ENDPOINTS = [
-    Endpoint("GET", _OF_LINK, get, "Get a link's QR code", "links:read", Data[QrCodeJson], name="qrcodes_get"),
+    Endpoint(
+        "GET", _OF_LINK, get, "Get a link's QR code", "links:read", Data[QrCodeJson], name="qrcodes_get", shows=_SHOWN
+    ),
     Endpoint(
         "POST",
         _OF_LINK,
@@ -102,6 +102,7 @@ ENDPOINTS = [
         name="qrcodes_set_style",
         body=NewStyle,
         read=_style_fields,
+        shows=_SHOWN,
     ),
     Endpoint(
         "GET",

@@ -1,5 +1,6 @@
 """JSON endpoints of shares."""
 
+from operator import attrgetter
 from typing import cast
 from uuid import UUID
 
@@ -9,11 +10,22 @@ from starlette.responses import Response
 from waypost.accounts import ApiCaller, Caller
 from waypost.accounts.roles import allowed_scopes
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.shares import service
 from waypost.resources.shares.deps import Deps
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.schemas import NewShare, ShareChange, ShareJson, to_json
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+from waypost.web import (
+    PAGING,
+    Data,
+    Endpoint,
+    Paginated,
+    Representation,
+    data,
+    no_content,
+    paginated,
+    require_pagination,
+)
 
 _ONE = "/shares/{id}"
 
@@ -31,16 +43,16 @@ async def create(deps: Deps, caller: Caller, new: NewShare, problems: Problems) 
     return data(_show(deps, caller, await service.create(deps, caller, new, problems)))
 
 
-async def get(deps: Deps, caller: Caller, share_id: UUID) -> Response:
+async def get(deps: Deps, caller: Caller, share_id: UUID) -> Share:
     """URLs are returned to keys with the scope `links:write` only."""
-    return data(_show(deps, caller, await service.get(deps, caller, share_id)))
+    return await service.get(deps, caller, share_id)
 
 
-async def update(deps: Deps, caller: Caller, share_id: UUID, change: ShareChange, problems: Problems) -> Response:
+async def update(deps: Deps, caller: Caller, share_id: UUID, change: ShareChange, problems: Problems) -> Share:
     """Changes the fields that you send and keeps the others. A new password and other origins end the old `embed_url`,
     and visitors enter the password again.
     """
-    return data(_show(deps, caller, await service.change(deps, caller, share_id, change, problems)))
+    return await service.change(deps, caller, share_id, change, problems)
 
 
 async def delete(deps: Deps, caller: Caller, share_id: UUID) -> Response:
@@ -56,10 +68,15 @@ def _show(deps: Deps, caller: Caller, share: Share) -> ShareJson:
     return to_json(share, url=None, embed_url=None)
 
 
+_NOT_IN_VERSION = {"id", "account_id", "created_at", "token"}
+_SHOWN = Representation(
+    lambda share, deps, caller, _: _show(deps, caller, share),
+    Version(attrgetter(*(name for name in Share.__dataclass_fields__ if name not in _NOT_IN_VERSION))),
+)
 ENDPOINTS = [
     Endpoint("GET", "/shares", list_, "List shares", "links:read", Paginated[ShareJson], parameters=PAGING),
     Endpoint("POST", "/shares", create, "Create a share", "links:write", Data[ShareJson], 201, body=NewShare),
-    Endpoint("GET", _ONE, get, "Get a share", "links:read", Data[ShareJson]),
-    Endpoint("PATCH", _ONE, update, "Change a share", "links:write", Data[ShareJson], body=ShareChange),
-    Endpoint("DELETE", _ONE, delete, "Delete a share", "links:write", status=204),
+    Endpoint("GET", _ONE, get, "Get a share", "links:read", Data[ShareJson], shows=_SHOWN),
+    Endpoint("PATCH", _ONE, update, "Change a share", "links:write", Data[ShareJson], body=ShareChange, shows=_SHOWN),
+    Endpoint("DELETE", _ONE, delete, "Delete a share", "links:write", status=204, shows=_SHOWN),
 ]

@@ -93,6 +93,7 @@ async def change(context: Context, caller: Caller, share_id: UUID, requested: Sh
     async with context.db.write() as tx:
         tag_id = await _find_tag(tx, account, requested.tag, now)
         before = await store.lock(tx, account, share_id)
+        caller.require_current(before)
         old = _values_of(before)
         values = rules.checked(_merge(old, requested), problems)  # another change may have been first
         problems.raise_if_any()
@@ -116,6 +117,7 @@ async def change(context: Context, caller: Caller, share_id: UUID, requested: Sh
 async def delete(context: Context, caller: Caller, share_id: UUID) -> None:
     async with context.db.write() as tx:
         share = await store.lock(tx, caller.account.id, share_id)
+        caller.require_current(share)
         await store.delete(tx, share_id)
         await audit.record(tx, caller.actor, "share.deleted", context.clock(), _item_of(share))
 

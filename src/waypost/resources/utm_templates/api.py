@@ -1,5 +1,6 @@
 """JSON endpoints of campaign templates."""
 
+from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
@@ -8,9 +9,21 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.utm_templates import service
+from waypost.resources.utm_templates.model import UtmTemplate
 from waypost.resources.utm_templates.schemas import NewUtmTemplate, UtmTemplateChange, UtmTemplateJson, to_json
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+from waypost.web import (
+    PAGING,
+    Data,
+    Endpoint,
+    Paginated,
+    Representation,
+    data,
+    no_content,
+    paginated,
+    require_pagination,
+)
 
 _TAG = "utm-templates"
 _PATH = f"/{_TAG}"
@@ -28,16 +41,16 @@ async def create(context: Context, caller: Caller, new: NewUtmTemplate, problems
     return data(to_json(await service.create(context, caller, new, problems)))
 
 
-async def get(context: Context, caller: Caller, template_id: UUID) -> Response:
+async def get(context: Context, caller: Caller, template_id: UUID) -> UtmTemplate:
     """Its parameters are those with a value."""
-    return data(to_json(await service.get(context, caller, template_id)))
+    return await service.get(context, caller, template_id)
 
 
 async def update(
     context: Context, caller: Caller, template_id: UUID, change: UtmTemplateChange, problems: Problems
-) -> Response:
+) -> UtmTemplate:
     """Changes the fields that you send and keeps the others. Links that it filled stay as they are."""
-    return data(to_json(await service.change(context, caller, template_id, change, problems)))
+    return await service.change(context, caller, template_id, change, problems)
 
 
 async def delete(context: Context, caller: Caller, template_id: UUID) -> Response:
@@ -46,6 +59,7 @@ async def delete(context: Context, caller: Caller, template_id: UUID) -> Respons
     return no_content()
 
 
+_SHOWN = Representation(lambda template, *_: to_json(template), Version(attrgetter("name", "utm_params", "updated_at")))
 ENDPOINTS = [
     Endpoint(
         "GET",
@@ -71,7 +85,15 @@ ENDPOINTS = [
         tag=_TAG,
     ),
     Endpoint(
-        "GET", _ONE, get, "Get a campaign template", "links:read", Data[UtmTemplateJson], name="templates_get", tag=_TAG
+        "GET",
+        _ONE,
+        get,
+        "Get a campaign template",
+        "links:read",
+        Data[UtmTemplateJson],
+        shows=_SHOWN,
+        name="templates_get",
+        tag=_TAG,
     ),
     Endpoint(
         "PATCH",
@@ -81,6 +103,7 @@ ENDPOINTS = [
         "links:write",
         Data[UtmTemplateJson],
         body=UtmTemplateChange,
+        shows=_SHOWN,
         name="templates_update",
         tag=_TAG,
     ),
@@ -91,6 +114,7 @@ ENDPOINTS = [
         "Delete a campaign template",
         "links:write",
         status=204,
+        shows=_SHOWN,
         name="templates_delete",
         tag=_TAG,
     ),

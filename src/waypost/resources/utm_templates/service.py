@@ -51,6 +51,7 @@ async def change(
     async with context.db.write() as tx:
         await lock_account(tx, caller.account.id)
         before = await store.get(tx, caller.account.id, template_id)
+        caller.require_current(before)
         after = replace(before, name=requested.name or before.name)
         if requested.utm_params is not None:
             after = replace(after, utm_params=sent_values(requested.utm_params))
@@ -67,7 +68,9 @@ async def change(
 
 async def delete(context: Context, caller: Caller, template_id: UUID) -> None:
     async with context.db.write() as tx:
+        await lock_account(tx, caller.account.id)
         template = await store.get(tx, caller.account.id, template_id)
+        caller.require_current(template)
         await store.delete(tx, template_id)
         await audit.record(tx, caller.actor, "utm_template.deleted", context.clock(), _item_of(template))
 

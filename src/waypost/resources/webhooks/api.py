@@ -1,5 +1,6 @@
 """JSON endpoints of webhooks."""
 
+from operator import attrgetter
 from typing import Final, cast, get_args
 from uuid import UUID
 
@@ -8,9 +9,10 @@ from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import DeliveryEventType, DeliveryFilter, DeliveryStatus
+from waypost.resources.webhooks.model import DeliveryEventType, DeliveryFilter, DeliveryStatus, Webhook
 from waypost.resources.webhooks.schemas import (
     CreatedWebhookJson,
     DeliveryJson,
@@ -24,6 +26,7 @@ from waypost.web import (
     Data,
     Endpoint,
     Paginated,
+    Representation,
     data,
     no_content,
     paginated,
@@ -58,9 +61,9 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
     return data(created)
 
 
-async def get(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
+async def get(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
     """Without its secret. A webhook cannot be changed: delete it and create another one."""
-    return data(to_json(await service.get(deps, caller, webhook_id)))
+    return await service.get(deps, caller, webhook_id)
 
 
 async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
@@ -97,11 +100,12 @@ def _read_filters(request: Request, problems: Problems) -> DeliveryFilter:
     return DeliveryFilter(status=cast("DeliveryStatus | None", values["status"]), event=values["event"])
 
 
+_SHOWN = Representation(lambda webhook, *_: to_json(webhook), Version(attrgetter("url", "event_types", "updated_at")))
 ENDPOINTS = [
     Endpoint("GET", "/webhooks", list_, "List webhooks", _SCOPE, Paginated[WebhookJson], parameters=PAGING),
     Endpoint("POST", "/webhooks", create, "Create a webhook", _SCOPE, Data[CreatedWebhookJson], 201, body=NewWebhook),
-    Endpoint("GET", _ONE, get, "Get a webhook", _SCOPE, Data[WebhookJson]),
-    Endpoint("DELETE", _ONE, delete, "Delete a webhook", _SCOPE, status=204),
+    Endpoint("GET", _ONE, get, "Get a webhook", _SCOPE, Data[WebhookJson], shows=_SHOWN),
+    Endpoint("DELETE", _ONE, delete, "Delete a webhook", _SCOPE, status=204, shows=_SHOWN),
     Endpoint(
         "GET",
         _DELIVERIES,

@@ -70,7 +70,8 @@ async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     Deliveries of a deleted webhook are not claimed. If very many are pending, `retention` cancels the rest.
     """
     async with deps.db.write() as tx:
-        webhook = await store.get(tx, caller.account.id, webhook_id)
+        webhook = await store.lock(tx, caller.account.id, webhook_id)
+        caller.require_current(webhook)
         await store.delete_webhook(tx, caller.account.id, webhook_id)
         await queue.lock_deliveries(tx)
         await store.cancel_deliveries(tx, webhook_id)  # after the deletion: from then on, nothing records deliveries

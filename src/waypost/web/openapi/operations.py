@@ -6,17 +6,19 @@ from http import HTTPStatus
 from typing import Any
 
 from waypost.kit.fields import Body, parse
+from waypost.kit.versions import MALFORMED
 from waypost.web import idempotency
 from waypost.web.endpoint import PREFIX, Endpoint
 from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import GROUPS, IDS
 from waypost.web.openapi.examples import referred
-from waypost.web.openapi.parameters import Schema
+from waypost.web.openapi.parameters import IF_MATCH, IF_NONE_MATCH, Schema
 from waypost.web.openapi.schemas import Schemas, has_file, is_file, reference
 
 _NO_INTEGER = "This must be an integer of at least 1."
 _NO_TIME = "This must be a date and time in ISO 8601 format, such as 2030-01-31T12:00:00Z."
+_WRONG_HEADERS = {idempotency.PARAMETER["name"]: idempotency.WRONG_KEY, IF_MATCH["name"]: MALFORMED}
 _WRONG = object()
 """A value that no first field of a body takes."""
 
@@ -59,6 +61,10 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
             yield {**parameter, "schema": schema, "example": schemas.example(named) if named else parameter["example"]}
     if endpoint.takes_idempotency_key:
         yield idempotency.PARAMETER
+    if endpoint.shows and endpoint.method == "GET":
+        yield IF_NONE_MATCH
+    if endpoint.shows and endpoint.is_change:
+        yield IF_MATCH
 
 
 def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> Schema:
@@ -88,6 +94,8 @@ def _responses(endpoint: Endpoint, operation: Schema, schemas: Schemas, base_url
         success["content"] = {endpoint.file: {"schema": {"type": "string", "format": "binary"}}}
     statuses = (endpoint.status, 201) if endpoint.may_create else (endpoint.status,)
     successes = {str(status): {"description": HTTPStatus(status).phrase, **success} for status in statuses}
+    if endpoint.shows and endpoint.method in {"GET", "PATCH"}:
+        success["headers"] |= responses.headers(0, "ETag")
     others = {str(status): answer for status, answer in endpoint.others.items()}
     return dict(sorted((successes | others | _errors(endpoint, operation)).items()))
 
@@ -109,6 +117,8 @@ def _errors(endpoint: Endpoint, operation: Schema) -> Schema:
         statuses += [401, 402, 429, *([403] if endpoint.scope else []), *([404] if endpoint.names else [])]
     if endpoint.takes_idempotency_key or endpoint.file:
         statuses.append(409)
+    if endpoint.shows:
+        statuses += [304] * (endpoint.method == "GET") + [412] * endpoint.is_change
     if endpoint.body:
         statuses.append(413)
     errors = {str(status): responses.error_response(status) for status in statuses}
@@ -129,6 +139,6 @@ def _problem(endpoint: Endpoint, operation: Schema) -> tuple[str, str] | None:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "query":
             return parameter["name"], _NO_INTEGER if parameter["name"] == "page" else _NO_TIME
-        if parameter["in"] == "header":
-            return parameter["name"], idempotency.WRONG_KEY
+        if message := _WRONG_HEADERS.get(parameter["name"]):
+            return parameter["name"], message
     return None

@@ -13,6 +13,26 @@ def parameter(name: str, schema: Schema, description: str, example: Any = None) 
     return {**about, "schema": schema, "example": example}
 
 
+_ETAG = '"1f0c5a7be2d94c3a8f61-5b2e9d04"'
+_ETAGS: Schema = {"type": "string"}
+IF_NONE_MATCH: Schema = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "schema": _ETAGS,
+    "example": _ETAG,
+    "description": "ETags of earlier responses. A response that would be one of these is 304 without a body.",
+}
+IF_MATCH: Schema = {
+    **IF_NONE_MATCH,
+    "name": "If-Match",
+    "description": (
+        "ETags of earlier responses, or `*`. If the resource has changed since, the request gets 412 and changes"
+        " nothing. Clicks and other counters do not count as changes."
+    ),
+}
+
+
 PAGING = (
     parameter("page", {"type": "integer", "minimum": 1, "default": 1}, "Page number", 2),
     parameter(

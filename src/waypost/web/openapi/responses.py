@@ -8,8 +8,9 @@ from waypost.web.openapi.parameters import Schema
 from waypost.web.openapi.schemas import reference
 
 _KINDS: dict[int | str, Any] = {status: kind for kind, status in STATUSES.items()}
-RATE_LIMITED = frozenset({200, 201, 202, 204, 404, 406, 409, 413, 422, 429})
+RATE_LIMITED = frozenset({200, 201, 202, 204, 304, 404, 406, 409, 412, 413, 422, 429})
 """Statuses of answers to requests that were counted and allowed by key, plan and scope."""
+_UNNAMED: dict[int | str, str] = {"default": "OtherError", 304: "NotModified"}
 _RETRY = frozenset({409, 429})
 _FORBIDDEN = (
     "The key lacks the scope, or the member who created it the role, that the endpoint needs; the account is"
@@ -39,6 +40,13 @@ HEADERS: Schema = {
         "description": "The response of an earlier request with the same `Idempotency-Key`: nothing was done again",
         "schema": {"type": "string", "const": "true"},
         "example": "true",
+    },
+    "ETag": {
+        "description": "The version of the resource, and after a hyphen, if there is one, a tag of its counters and"
+        " other fields that callers do not change. `If-Match` compares the version only, `If-None-Match` all of it.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": '"1f0c5a7be2d94c3a8f61-5b2e9d04"',
     },
     "Link": {
         "description": "URLs of other pages, as in `links` (RFC 8288). Left out if it would be longer than 3,000"
@@ -93,12 +101,17 @@ _OTHER: Schema = {
 
 def error_responses() -> Schema:
     """Return the named responses, to which operations refer."""
-    named = {_KINDS[status].__name__: _named(status) for status in (401, 402, 403, 404, 406, 409, 413, 429)}
-    return {**named, "OtherError": _OTHER}
+    named = {_KINDS[status].__name__: _named(status) for status in (401, 402, 403, 404, 406, 409, 412, 413, 429)}
+    unchanged = {
+        "description": "The response would be that of an ETag in `If-None-Match`",
+        "headers": headers(304, "ETag"),
+    }
+    return {**named, "NotModified": unchanged, "OtherError": _OTHER}
 
 
 def error_response(status: int | str) -> Schema:
-    return {"$ref": f"#/components/responses/{'OtherError' if status == 'default' else _KINDS[status].__name__}"}
+    name = _UNNAMED.get(status) or _KINDS[status].__name__
+    return {"$ref": f"#/components/responses/{name}"}
 
 
 def validation_error(field: str, message: str) -> Schema:

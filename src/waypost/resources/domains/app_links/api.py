@@ -2,35 +2,36 @@
 
 from uuid import UUID
 
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.versions import Version
 from waypost.resources.domains.app_links import service
+from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import AppLinksFields, AppLinksJson, to_json
 from waypost.resources.domains.deps import WebDeps
-from waypost.web import Data, Endpoint, data, read_json
+from waypost.web import Data, Endpoint, Representation, read_json
 
 _PATH = "/domains/{id}/app-links"
 
 
-async def get_app_links(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+async def get_app_links(deps: WebDeps, caller: Caller, domain_id: UUID) -> AppLinksTexts:
     """A domain without app links has nulls."""
     _, texts = await service.get(deps, caller, domain_id)
-    return data(to_json(texts))
+    return texts
 
 
 async def set_app_links(
     deps: WebDeps, caller: Caller, domain_id: UUID, fields: AppLinksFields, problems: Problems
-) -> Response:
+) -> AppLinksTexts:
     """Replaces both documents; a document that is left out or null is removed. They are served below
     `/.well-known/` of the domain, as soon as it is verified. Keys that are not known are kept.
     """
-    return data(to_json(await service.save(deps, caller, domain_id, fields, problems)))
+    return await service.save(deps, caller, domain_id, fields, problems)
 
 
+_SHOWN = Representation(lambda texts, *_: to_json(texts), Version(tuple))
 ENDPOINTS = [
-    Endpoint("GET", _PATH, get_app_links, "Get a domain's app links", "domains:read", Data[AppLinksJson]),
+    Endpoint("GET", _PATH, get_app_links, "Get a domain's app links", "domains:read", Data[AppLinksJson], shows=_SHOWN),
     Endpoint(
         "PUT",
         _PATH,
@@ -40,5 +41,6 @@ ENDPOINTS = [
         Data[AppLinksJson],
         body=AppLinksFields,
         read=read_json,
+        shows=_SHOWN,
     ),
 ]

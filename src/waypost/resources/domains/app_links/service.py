@@ -31,6 +31,7 @@ async def save(
     async with deps.db.write() as tx:
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
         before = await store.find(tx, domain_id)
+        caller.require_current(before)
         if before == texts:
             return texts
         await store.save(tx, domain_id, texts)

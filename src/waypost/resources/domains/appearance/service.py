@@ -28,6 +28,7 @@ async def change(
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
         problems.raise_if_any()
         before = await store.find(tx, domain_id)
+        caller.require_current(before)
         after = change.apply_to(before)
         if after == before:
             return before

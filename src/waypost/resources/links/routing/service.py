@@ -12,6 +12,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fair_queue import TimeBudget
 from waypost.kit.fields import MAX_URL
 from waypost.kit.urls import Url
+from waypost.kit.versions import Version
 from waypost.outbound import Unreachable
 from waypost.resources.links import checks, health, routing, service, store
 from waypost.resources.links.deps import Deps
@@ -32,6 +33,15 @@ class RoutedLink(NamedTuple):
     routing: LinkRouting | None
 
 
+def _version_key(routed: RoutedLink) -> object:
+    link, stored = routed
+    names = ("rules", "variants", "fallback_url", "password_version", "updated_at")
+    return link.starts_at, link.click_limit, [getattr(stored, name) for name in names] if stored else None
+
+
+ROUTING_VERSION = Version(_version_key)
+
+
 async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> RoutedLink:
     """Raises NotFound."""
     async with deps.db.point_read() as tx:
@@ -45,6 +55,7 @@ async def save(
     """Replace the routing of a link. Raises NotFound before Invalid. `problems`: those of the input."""
     account = caller.account.id
     current = await get(deps, caller, link_id)
+    caller.require_current(current)
     parsed = parse_routing(fields, problems)
     urls = await _check_syntax(deps, account, parsed, problems)
     fetched = await _fetch_new(deps, account, current, urls, problems)
@@ -52,6 +63,7 @@ async def save(
     async with deps.db.write() as tx:
         link = await store.lock(tx, account, link_id)
         before, now = await routing.find(tx, link_id), deps.clock()
+        caller.require_current(RoutedLink(link, before))
         after = with_urls(LinkRouting(link_id, account, now, now, parsed.rules, parsed.variants), urls)
         after = _with_password(after, before, hashed, is_kept=fields.keeps_password)
         if before:
@@ -80,6 +92,7 @@ async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = await store.lock(tx, caller.account.id, link_id)
         before, now = await routing.find(tx, link_id), deps.clock()
+        caller.require_current(RoutedLink(link, before))
         plain = replace(link, starts_at=None, click_limit=None)
         if changes := compare(RoutedLink(link, before), RoutedLink(plain, None)):
             plain = replace(plain, changed_by=caller.actor.label)

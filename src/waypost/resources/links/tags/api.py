@@ -1,5 +1,6 @@
 """JSON endpoints of tags."""
 
+from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
@@ -8,14 +9,17 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
+from waypost.kit.versions import Version
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.tags import service
+from waypost.resources.links.tags.model import Tag
 from waypost.resources.links.tags.schemas import NewTag, TagChange, TagJson, to_json
 from waypost.web import (
     PAGING,
     Data,
     Endpoint,
     Paginated,
+    Representation,
     data,
     no_content,
     paginated,
@@ -42,17 +46,17 @@ async def create(deps: Deps, caller: Caller, new: NewTag, problems: Problems) ->
     return data(to_json(await service.create(deps, caller, new, problems)))
 
 
-async def get(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
+async def get(deps: Deps, caller: Caller, tag_id: UUID) -> Tag:
     """With its links and clicks."""
-    return data(to_json(await service.get(deps, caller, tag_id)))
+    return await service.get(deps, caller, tag_id)
 
 
-async def update(deps: Deps, caller: Caller, tag_id: UUID, change: TagChange, problems: Problems) -> Response:
+async def update(deps: Deps, caller: Caller, tag_id: UUID, change: TagChange, problems: Problems) -> Tag:
     """A new name replaces the old one in all links, at its place. If another tag has the name, the two become one:
     the answer is that tag, and the `id` of the path ends. Many links are changed in steps after the answer; until the
     last one has the new name, the list has both, and another change of many links is refused with 409.
     """
-    return data(to_json(await service.change(deps, caller, tag_id, change, problems)))
+    return await service.change(deps, caller, tag_id, change, problems)
 
 
 async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
@@ -63,10 +67,15 @@ async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
     return no_content()
 
 
+_SHOWN = Representation(
+    lambda tag, *_: to_json(tag),
+    Version(attrgetter("name", "color", "updated_at")),
+    lambda tag, _: (tag.links_count, tag.clicks),
+)
 ENDPOINTS = [
     Endpoint("GET", "/tags", list_, "List tags", "links:read", Paginated[TagJson], parameters=_PARAMETERS),
     Endpoint("POST", "/tags", create, "Create a tag", "links:write", Data[TagJson], 201, body=NewTag),
-    Endpoint("GET", _ONE, get, "Get a tag", "links:read", Data[TagJson]),
-    Endpoint("PATCH", _ONE, update, "Change a tag", "links:write", Data[TagJson], body=TagChange),
-    Endpoint("DELETE", _ONE, delete, "Delete a tag", "links:write", status=204),
+    Endpoint("GET", _ONE, get, "Get a tag", "links:read", Data[TagJson], shows=_SHOWN),
+    Endpoint("PATCH", _ONE, update, "Change a tag", "links:write", Data[TagJson], body=TagChange, shows=_SHOWN),
+    Endpoint("DELETE", _ONE, delete, "Delete a tag", "links:write", status=204, shows=_SHOWN),
 ]

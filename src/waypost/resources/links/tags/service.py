@@ -84,6 +84,7 @@ async def change(deps: Deps, caller: Caller, tag_id: UUID, requested: TagChange,
     problems.raise_if_any()
     async with deps.db.write() as tx:
         tag, other = await _lock(tx, account, tag_id, requested.name)
+        caller.require_current(tag)
         before = other or tag
         after = replace(before, name=requested.name or tag.name, color=requested.color or before.color)
         retag = None
@@ -109,6 +110,7 @@ async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> None:
     account = caller.account.id
     async with deps.db.write() as tx:
         tag, _ = await _lock(tx, account, tag_id, None)
+        caller.require_current(tag)
         retag = await _take_from_links(deps, tx, caller, tag.name, to=None)
         await audit.record(tx, caller.actor, "tag.deleted", deps.clock(), _item_of(tag))
     await _run(deps, account, retag)

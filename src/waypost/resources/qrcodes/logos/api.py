@@ -8,27 +8,29 @@ from starlette.routing import Route
 
 from waypost.accounts import Caller
 from waypost.kit.errors import NotFound, Problems
+from waypost.kit.versions import Version
 from waypost.resources.domains.logos import store
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links.images.api import HEADERS
 from waypost.resources.links.images.media import NAME
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos import service
 from waypost.resources.qrcodes.logos.schemas import LOGO_PATH, LogoFields, LogoJson, to_json
-from waypost.web import Data, Endpoint, data, no_content
+from waypost.web import Data, Endpoint, Representation, no_content
 
 _ACCOUNT, _DOMAIN = "/qrcodes/logo", "/domains/{id}/logo"
 
 
-async def get_logo(deps: Deps, caller: Caller) -> Response:
+async def get_logo(deps: Deps, caller: Caller) -> Logo:
     """QR codes of links show it, unless their domain has a logo of its own."""
-    return data(to_json(await service.get(deps, caller, None), deps.base_url))
+    return await service.get(deps, caller, None)
 
 
-async def set_logo(deps: Deps, caller: Caller, fields: LogoFields, problems: Problems) -> Response:
+async def set_logo(deps: Deps, caller: Caller, fields: LogoFields, problems: Problems) -> Logo:
     """The image is cropped to its content. QR codes that show the logo change with it, also those at image URLs that
     were returned earlier.
     """
-    return data(to_json(await service.upload(deps, caller, None, fields, problems), deps.base_url))
+    return await service.upload(deps, caller, None, fields, problems)
 
 
 async def delete_logo(deps: Deps, caller: Caller) -> Response:
@@ -37,18 +39,16 @@ async def delete_logo(deps: Deps, caller: Caller) -> Response:
     return no_content()
 
 
-async def get_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> Response:
+async def get_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> Logo:
     """QR codes of its links show it, instead of the logo of the account."""
-    return data(to_json(await service.get(deps, caller, domain_id), deps.base_url))
+    return await service.get(deps, caller, domain_id)
 
 
-async def set_of_domain(
-    deps: Deps, caller: Caller, domain_id: UUID, fields: LogoFields, problems: Problems
-) -> Response:
+async def set_of_domain(deps: Deps, caller: Caller, domain_id: UUID, fields: LogoFields, problems: Problems) -> Logo:
     """The image is cropped to its content. QR codes that show the logo change with it, also those at image URLs that
     were returned earlier.
     """
-    return data(to_json(await service.upload(deps, caller, domain_id, fields, problems), deps.base_url))
+    return await service.upload(deps, caller, domain_id, fields, problems)
 
 
 async def delete_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> Response:
@@ -72,10 +72,20 @@ def route(deps: Deps) -> Route:
     return Route(LOGO_PATH + "/{name}", show)
 
 
+_SHOWN = Representation(lambda logo, deps, *_: to_json(logo, deps.base_url), Version(tuple))
 ENDPOINTS = [
-    Endpoint("GET", _ACCOUNT, get_logo, "Get the account's logo", "links:read", Data[LogoJson]),
-    Endpoint("PUT", _ACCOUNT, set_logo, "Upload the account's logo", "links:write", Data[LogoJson], body=LogoFields),
-    Endpoint("DELETE", _ACCOUNT, delete_logo, "Delete the account's logo", "links:write", status=204),
+    Endpoint("GET", _ACCOUNT, get_logo, "Get the account's logo", "links:read", Data[LogoJson], shows=_SHOWN),
+    Endpoint(
+        "PUT",
+        _ACCOUNT,
+        set_logo,
+        "Upload the account's logo",
+        "links:write",
+        Data[LogoJson],
+        body=LogoFields,
+        shows=_SHOWN,
+    ),
+    Endpoint("DELETE", _ACCOUNT, delete_logo, "Delete the account's logo", "links:write", status=204, shows=_SHOWN),
     Endpoint(
         "GET",
         _DOMAIN,
@@ -83,6 +93,7 @@ ENDPOINTS = [
         "Get a domain's logo",
         "domains:read",
         Data[LogoJson],
+        shows=_SHOWN,
         name="domains_get_logo",
     ),
     Endpoint(
@@ -92,6 +103,7 @@ ENDPOINTS = [
         "Upload a domain's logo",
         "domains:write",
         Data[LogoJson],
+        shows=_SHOWN,
         name="domains_set_logo",
         body=LogoFields,
     ),
@@ -102,6 +114,7 @@ ENDPOINTS = [
         "Delete a domain's logo",
         "domains:write",
         status=204,
+        shows=_SHOWN,
         name="domains_delete_logo",
     ),
 ]

@@ -48,6 +48,7 @@ async def upload(
     async with deps.db.write() as tx:
         item = await _lock(tx, caller, domain_id)
         before = await store.find(tx, logo.owner_id)
+        caller.require_current(before)
         if before and await store.read(tx, before.name) == prepared.content:
             return before
         await store.save(tx, caller.account.id, logo, prepared.content)
@@ -67,8 +68,10 @@ async def delete(deps: Deps, caller: accounts.Caller, domain_id: UUID | None = N
     """Codes with this logo are drawn with that of the account, or without one. Raises NotFound."""
     async with deps.db.write() as tx:
         item = await _lock(tx, caller, domain_id)
-        if await store.find(tx, domain_id or caller.account.id) is None:
+        before = await store.find(tx, domain_id or caller.account.id)
+        if before is None:
             raise NotFound
+        caller.require_current(before)
         await store.delete_of_owner(tx, domain_id or caller.account.id)
         await audit.record(tx, caller.actor, "logo.deleted", deps.clock(), item)
         if domain_id:

@@ -1,0 +1,71 @@
+"""Versions of stored objects: what ETags name, and what conditional requests and forms expect."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from waypost.kit.errors import Invalid, PreconditionFailed
+
+MALFORMED = 'Send * or ETags in double quotes, separated by commas, such as "0a1b2c".'
+WEAK = "If-Match compares strong ETags only: one that begins with W/ is never the current one."
+
+_encode = json.JSONEncoder(default=str, sort_keys=True, separators=(",", ":")).encode
+_ETAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What the version of an object depends on: all that callers can change, but no counter and no time that passes."""
+
+    key: Callable[[Any], object]
+    """Returns values of an object that JSON has, and times and ids."""
+
+    def of(self, stored: Any) -> str:
+        return sha256(_encode(self.key(stored)).encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The versions that a change is for."""
+
+    version: Version
+    texts: frozenset[str] | None
+    """None: any."""
+    reason: str | None = None
+    """Why no version can be one of them."""
+
+    def check(self, stored: Any) -> None:
+        """Raise PreconditionFailed for another version, or if there is no object: None.
+
+        Call it when the object is locked, before it changes.
+        """
+        if stored is None or (self.texts is not None and self.version.of(stored) not in self.texts):
+            raise PreconditionFailed(self.reason)
+
+
+def read_if_match(texts: Sequence[str], version: Version) -> Expected:
+    """Read the header `If-Match`. Raises Invalid. An ETag is a version, or continues it with a hyphen."""
+    tags = _read(texts)
+    if tags is None:
+        raise Invalid({"If-Match": [MALFORMED]})
+    if ("", "*") in tags:
+        return Expected(version, None)
+    strong = frozenset(text.partition("-")[0] for weak, text in tags if not weak)
+    return Expected(version, strong, None if strong else WEAK)
+
+
+def is_current(texts: Sequence[str], etag: str) -> bool:
+    """Return whether the header `If-None-Match` has the ETag, which it compares weakly (RFC 9110)."""
+    return any(text in {"*", etag.strip('"')} for _, text in _read(texts) or ())
+
+
+def _read(texts: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Return `W/` or nothing and the text of each ETag, `*` for any, and None if they are malformed."""
+    joined = ",".join(texts)
+    if joined.strip() == "*":
+        return [("", "*")]
+    tags: list[tuple[str, str]] = _ETAG.findall(joined)
+    return tags if tags and not _ETAG.sub("", joined).strip(", \t") else None
