@@ -65,7 +65,7 @@ async def test_arrive_where_the_domain_has_none(source: Database, db: Database, 
     assert await found(db, carl) == {"taken.example.com": OWN}
     assert {"new.example.com", "here.example.com"} <= set(changes)
     assert [text for text in report.warnings if "App links" in text] == [
-        "App links are left out: their domain is not here (taken.example.com)"
+        "App links are left out: the account does not have their domain (taken.example.com)"
     ]
     changes.clear()
     await restored(db, tmp_path, bea, archive, changes, **options)

@@ -1,5 +1,6 @@
 """Words that the code and docs do not use, each with its replacement. CONTRIBUTING.md has the rules of language."""
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -106,3 +107,36 @@ def found(path: Path) -> list[str]:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         for hit in PATTERN.finditer(line)
     ]
+
+
+VAGUE = re.compile(
+    r"\bthe service\b|\bhere\b|(?<![.\w])there\b(?! (?:is|are|was|were|has|have|must|may|can|would|will)\b)",
+    re.IGNORECASE,
+)
+"""What readers of a page or an email have to guess. "There is" is no place."""
+OPERATING = {"commands", "database", "worker", "vendor"} | {"cli.py", "secret_key.py"}
+"""What only people read who run the service, where that is its name. And the code of others."""
+
+
+def vague() -> Iterator[str]:
+    """Texts of pages, emails and messages that say "here", "there" or "the service", as file:line: text."""
+    for path in of_code():
+        parts = path.relative_to(PACKAGE).parts
+        if OPERATING.intersection(parts) or path.suffix not in {".py", ".html", ".txt"} or "models" in parts:
+            continue
+        for number, text in _strings(path) if path.suffix == ".py" else _lines_of_template(path):
+            yield from (f"{path.relative_to(ROOT)}:{number}: {text[:80]}" for _ in VAGUE.finditer(text))
+
+
+def _lines_of_template(path: Path) -> Iterator[tuple[int, str]]:
+    lines = path.read_text().splitlines()
+    yield from ((number, re.sub(r"{#.*?#}", "", line)) for number, line in enumerate(lines, 1))
+
+
+def _strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Strings without documentation."""
+    tree = ast.parse(path.read_text())
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.lineno, node.value

@@ -89,7 +89,7 @@ async def test_somebody_who_is_here_already_connects(office: Office, chromium: B
     await page.goto("/login")
     await office.look(page)
     await office.sign_in(page, "owner")
-    await expect(page.get_by_text("already has an account here")).to_be_visible()
+    await expect(page.get_by_text("already has an account")).to_be_visible()
     await office.look(page)
     await page.goto(office.service.command("account", "sign-in-link", OWNER).split()[-1])
     await page.get_by_role("button", name="Sign in").click()

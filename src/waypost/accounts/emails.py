@@ -32,7 +32,7 @@ _TEXTS: dict[Purpose, str] = {
 
 _EMAIL_CHANGED = """The email address of your account at {base_url} was changed to {email}.
 
-If you did not change it, contact the administrator of the service immediately.
+If you did not change it, contact the administrator of Waypost immediately.
 """
 _ACCOUNT_EXISTS = """Someone tried to use this email address for an account at {base_url}.
 You already have an account, and nothing was changed.

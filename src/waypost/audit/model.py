@@ -74,7 +74,7 @@ class Actor:
     @property
     def label(self) -> str:
         """For people who read who made or changed something."""
-        return f"API key {self.name}" if self.type == "key" else self.name or "the service"
+        return f"API key {self.name}" if self.type == "key" else self.name or "Waypost"
 
 
 class Item(NamedTuple):

@@ -92,7 +92,7 @@ class RateLimited(WaypostError):
 
 
 class Unavailable(WaypostError):
-    """The service cannot do this right now. Try again in a moment."""
+    """Waypost cannot do this right now. Try again in a moment."""
 
     retry_after = 1
     is_logged = False

@@ -205,7 +205,7 @@ _MESSAGES = {
     "too_long": "This must have at most {max_length:,} entries.",
     "too_short": "This must have at least {min_length} entries.",
     "literal_error": "This must be one of: {expected}.",
-    "extra_forbidden": "There is no field of this name here. Check its spelling.",
+    "extra_forbidden": "There is no field of this name. Check its spelling.",
     "greater_than_equal": "This must be at least {ge}.",
     "less_than_equal": "This must be at most {le:,}.",
 }

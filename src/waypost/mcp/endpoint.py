@@ -24,7 +24,7 @@ _REFUSED = -32000
 
 OTHER_ORIGIN = "Requests from web pages of other sites are refused (Origin: {})."
 NOT_INSTALLED = (
-    "This service has no MCP server. Its operator can install it: pip install 'waypost[mcp]', then restart the service."
+    "This service has no MCP server. Its operator can install it: pip install 'waypost[mcp]', then restart Waypost."
 )
 
 

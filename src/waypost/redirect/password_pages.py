@@ -24,7 +24,7 @@ MAX_BODY = 4 * 1024
 _FORM_ACTION = b"'self' http: https:"
 _POLICY = (b"referrer-policy", b"same-origin")  # with no-referrer, browsers send the form with `Origin: null`
 
-OTHER_SITE = "The form did not come from this page. Open the link in a new tab, and enter the password there."
+OTHER_SITE = "The form did not come from this page. Open the link in a new tab, and enter the password in it."
 WRONG = "Wrong password. Try again."
 TOO_MANY = "Too many attempts. Wait a minute, then try again."
 BUSY = "The password cannot be checked right now. Try again in a moment."

@@ -121,7 +121,7 @@ async def test_a_rejected_hostname_stays_in_its_field(place: WebApp) -> None:
     for typed, errors in (
         ("", "This field is required."),
         (NAME, "already in your account"),
-        ("app.test", "belongs to the service itself"),
+        ("app.test", "belongs to Waypost itself"),
         ("com", "cannot be registered"),
         ('"><img src=x onerror=alert(1)>', ""),
     ):
@@ -180,7 +180,7 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
         async def warns(browser: Browser, path: str) -> bool:
             page = (await browser.get(path)).text
             assert "Domain deleted." in page
-            return "still points here. Remove the DNS record" in " ".join(page.split())
+            return "still points to Waypost. Remove the DNS record" in " ".join(page.split())
 
         names.has("go.test", ["192.0.2.1"])
         names.has("alias.brand.test", ["go.test"], kind="CNAME")

@@ -117,7 +117,7 @@ async def test_imports_clicks_of_all_links_and_leaves_out_impossible_ones(db: Da
     report = await run(new_deps(db), alice, source, clicks=True)
     assert report.counts.clicks == 2
     assert report.warnings[1:] == [
-        "Clicks of links that are not here are left out",
+        "Clicks of links that were not imported are left out",
         "Clicks of times before 1970 or in the future are left out",
     ]
     async with db.read() as tx:

@@ -65,9 +65,7 @@ async def test_decides_again_if_others_were_faster(
             for row in await tx.execute(select(*COLUMNS).where(NOT_DELETED, link_rows.c.account_id == alice.account_id))
         }
     assert report.counts.created == (2 if what == "link deleted" else 1)
-    assert report.warnings == (
-        ["A further address leads to another link here already (a)"] if what == "alias taken" else []
-    )
+    assert report.warnings == (["A further address leads to another link already (a)"] if what == "alias taken" else [])
     assert (mine["new"].slug == "new") == (what != "slug taken")
     assert await alias_paths(db, mine["new"].id) == ([("go.acme.example", "new")] if what == "slug taken" else [])
     expected = {"alias taken": [], "link moved": ["a", "x"]}.get(what, ["x"])

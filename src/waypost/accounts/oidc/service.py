@@ -29,13 +29,11 @@ log = structlog.get_logger(__name__)
 
 _MAX_HINT = 4_096  # characters of the ID token that names the session at sign-out
 NO_ROLE = "None of your groups may use this service. Ask your administrator to add you to one."
-NO_ACCOUNT = "You are not a member of any account here. Ask your administrator for an invitation."
+NO_ACCOUNT = "You are not a member of any account. Ask your administrator for an invitation."
 NO_OIDC_ACCOUNT = "Single sign-on is not set up completely. Ask your administrator."
 NO_OTHER_WAY = "Set a password or add a passkey first. Otherwise you could no longer sign in."
-ROLE_BY_GROUPS = (
-    "Your groups decide your role here, so single sign-on stays connected. Ask an owner to remove you first."
-)
-CONNECTED_TO_ANOTHER = "This single sign-on identity belongs to another person here."
+ROLE_BY_GROUPS = "Your groups decide your role, so single sign-on stays connected. Ask an owner to remove you first."
+CONNECTED_TO_ANOTHER = "This single sign-on identity belongs to another person."
 
 
 class NotConnected(Exception):

@@ -18,7 +18,7 @@ _CODE_USED = """A recovery code was used at {base_url}. You have {left} left.
 """
 _IF_NOT_YOU = """
 If this was not you, reset your password immediately: {base_url}/forgot
-Then contact the administrator of the service.
+Then contact the administrator of Waypost.
 """
 _WRONG_CODES = """Someone entered your password at {base_url}, and then several wrong codes.
 They are not signed in. If this was not you, change your password: {base_url}/account/security

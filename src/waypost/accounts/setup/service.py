@@ -25,7 +25,7 @@ from waypost.accounts.sign_in import passwords
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 
-WRONG_CODE = "This code is incorrect. Copy it from the log of the service."
+WRONG_CODE = "This code is incorrect. Copy it from the log of Waypost."
 _CODE_LENGTH, _GROUP = 20, 5
 """Characters of 5 bits."""
 

@@ -28,7 +28,7 @@ from waypost.web.streaming import StreamedResponse
 _PER_PAGE = 50
 _STALL_TIMEOUT = 60.0
 """Seconds after which a download that is not read is aborted."""
-_PROCESSES = (("operator", "Operators"), ("command", "Commands"), ("system", "The service"))
+_PROCESSES = (("operator", "Operators"), ("command", "Commands"), ("system", "Waypost"))
 DOWNLOAD_RUNS = "A download of the audit log is already running. Wait until it has finished."
 
 

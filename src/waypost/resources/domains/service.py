@@ -35,7 +35,7 @@ MAX_DOMAINS = 1_000
 MAX_UNVERIFIED_DOMAINS = 50
 """Unverified domains per account: other accounts cannot register their hostnames."""
 OWN_HOST = (
-    "This hostname belongs to the service itself. Use a hostname of your own, such as go.example.com; links without a "
+    "This hostname belongs to Waypost itself. Use a hostname of your own, such as go.example.com; links without a "
     "custom domain are on the shared domain already."
 )
 TAKEN = "This hostname is already in use. If it is yours, ask the administrator of this service to release it."

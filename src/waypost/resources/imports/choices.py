@@ -41,7 +41,7 @@ CHOICES = (
         "Waypost",
         "Everything of an account elsewhere: links with images, QR code styles, aliases, clicks and statistics.",
         "file",
-        file_hint="The ZIP file from Settings → Data → Export data there, or from waypost export all.",
+        file_hint="The ZIP file from Settings → Data → Export data of the other Waypost, or from waypost export all.",
         accepts=".zip,application/zip",
         action="domains.write",  # it registers the domains of the archive
     ),

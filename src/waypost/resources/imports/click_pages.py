@@ -152,11 +152,11 @@ class ClickPages:
             key = keys[click.link_source_id]
             link_id, _ = known.get(key, (None, ""))
             if link_id is None or link_id not in existing:
-                done.warn("Clicks of links that are not here are left out")
+                done.warn("Clicks of links that were not imported are left out")
             elif not EPOCH <= click.at <= now:
                 done.warn("Clicks of times before 1970 or in the future are left out")
             elif click.at < first:
-                done.warn("Clicks that are older than clicks are kept here are left out")
+                done.warn("Clicks from before the retention period are left out")
             else:
                 new = build(click, key, link_id, account_id, equal, self._intake)
                 built[new.id] = new

@@ -111,7 +111,7 @@ class SourceClient:
         if status in {401, 403} and _is_page(response):
             raise UnexpectedAnswer(
                 f"{host} answered with an HTML page ({status}), not as an API does: a firewall, a challenge for"
-                " browsers or a sign-in page in front of it stops this service. Allow this service there."
+                " browsers or a sign-in page in front of it stops Waypost. Let it pass Waypost."
             )
         if status in {401, 403}:
             raise WrongToken(f"{host} refuses the token ({status}). Check that it may read links, and its workspace.")

@@ -24,7 +24,7 @@ from waypost.resources.links import store as link_store
 from waypost.resources.links.aliases import Alias
 from waypost.resources.links.rules import LOOP, NOT_PUBLIC, UNSAFE
 
-_MOVED = "The slug is taken here: the link has another one"
+_MOVED = "The slug is taken: the link has another one"
 _MAX_REPEATED_PAGES = 3
 """In a row, without any link that is new in this run: then the list has no end."""
 
@@ -123,7 +123,7 @@ class Decider:
             key = hash(link.source_id)
             if link.address and not link.address.path:
                 domain = link.address.hostname or "the domain"
-                done.warn(f"The root of {domain} is not imported: set the root URL of the domain here")
+                done.warn(f"The root of {domain} is not imported: set the root URL of the domain on its page")
             elif key not in self._seen:
                 self._seen.add(key)
                 of_page[key] = link
@@ -242,7 +242,7 @@ class Decider:
             elif domain_id:
                 if (domain_id, draft.path) in is_alias or (owner and domain_of.get(owner) == domain_id):
                     address = f"{draft.host.hostname}/{draft.path}"
-                    reason = f"{address} leads to another link here already."
+                    reason = f"{address} leads to another link already."
                     done.refuse(draft.source.source_id, reason, draft.source.place)
                     continue
                 is_alias.add((domain_id, draft.path))
@@ -271,9 +271,9 @@ class Decider:
                 link_of[address] = alias.link_id
                 free[alias] = draft
             elif link_of[address] != alias.link_id and draft.source.archived:
-                done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
+                done.warn("An alias leads to another link already", f"{alias.hostname}/{alias.path}")
             elif link_of[address] != alias.link_id:
-                done.warn("A further address leads to another link here already", draft.source.source_id)
+                done.warn("A further address leads to another link already", draft.source.source_id)
         within, beyond = await aliases.split_by_limit(tx, list(free))
         for alias in beyond:
             done.warn(rules.TOO_MANY_ALIASES, free[alias].source.source_id)

@@ -180,7 +180,7 @@ def _click_limit(source: SourceLink, losses: _Losses, *, has_rows: bool) -> int 
     if limit < 1:
         return None
     if source.clicks is None:
-        losses.note("The source does not say how many clicks of the limit are used: it counts from 0 here")
+        losses.note("The source does not say how many clicks of the limit are used: it counts from 0")
     elif source.clicks >= limit:
         losses.disable("The click limit is used up. The link is disabled")
         return None

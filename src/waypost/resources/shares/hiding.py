@@ -28,7 +28,7 @@ MAX_CLAUSES = 2
 """Filters of a visitor. Each doubles what is read."""
 MAX_ENTRIES = 1_000
 """Of each list that is read: the states are compared by them."""
-NOT_CHOSEN = "This value cannot be chosen here."
+NOT_CHOSEN = "This value cannot be chosen."
 TOO_MANY_FILTERS = f"These statistics can be filtered by {MAX_CLAUSES} lists at the same time."
 
 LISTS: Mapping[FilterName, ListName] = {

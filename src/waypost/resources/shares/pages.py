@@ -279,7 +279,7 @@ async def _file(call: StatsCall, source: SharedStats, share: Share, context: Map
 
 
 def _few(share: Share) -> str:
-    return f"There are fewer than {share.hide_below} clicks here, which are not shown."
+    return f"There are fewer than {share.hide_below} clicks, which are not shown."
 
 
 def _ask_password(error: str = "") -> Response:

@@ -40,7 +40,7 @@ NO_TAG = "No link has this tag."
 UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
-UNEXPECTED = "The service could not send it. The administrator finds the reason in the log."
+UNEXPECTED = "Waypost could not send it. The administrator finds the reason in the log."
 MANAGE_PATH = "/stats/reports"
 
 

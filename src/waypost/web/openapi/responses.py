@@ -55,8 +55,7 @@ HEADERS: Schema = {
         "example": '<https://go.example.com/api/v1/links?page=2>; rel="next"',
     },
     DESTINATION_CHECK: {
-        "description": "A destination could not be reached, and the settings of the service accept that: its page has"
-        " not been read",
+        "description": "A destination could not be reached, and the settings accept that: its page has not been read",
         "schema": {"type": "string", "const": "unreachable"},
         "example": "unreachable",
     },
@@ -68,8 +67,8 @@ HEADERS: Schema = {
     },
 }
 _OTHER: Schema = {
-    "description": "Other errors: 400 for plain HTTP where HTTPS is required, 500 for an error in the service, 503 with"
-    " `Retry-After` if the service, its database or the share of the account is busy",
+    "description": "Other errors: 400 for plain HTTP where HTTPS is required, 500 for an error of Waypost, 503 with"
+    " `Retry-After` if Waypost, its database or the share of the account is busy",
     "content": {
         "application/json": {
             "schema": reference("ErrorResponse"),
@@ -79,7 +78,7 @@ _OTHER: Schema = {
                     "value": {
                         "error": {
                             "code": "http_error",
-                            "message": "The service cannot do this right now. Try again in a moment.",
+                            "message": "Waypost cannot do this right now. Try again in a moment.",
                         }
                     },
                 },

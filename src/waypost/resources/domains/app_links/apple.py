@@ -12,7 +12,7 @@ APP_ID = (
 )
 PREFIX = "The prefix of an app ID has 10 capital letters and digits. Check the part before the first dot."
 NO_APP = "Add appIDs: the apps that open the links."
-NO_DETAILS = "No app is listed here, so no link opens an app."
+NO_DETAILS = "The list has no app, so no link opens an app."
 NO_COMPONENTS = "Add components, which say what URLs open the app."
 NOT_EMPTY = "This must be an empty list, or be left out. List the apps in details."
 PATTERN = "This must start with / or *, because it is compared with the path of the URL."

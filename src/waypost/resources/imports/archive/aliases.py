@@ -43,7 +43,7 @@ def _read(account: TargetAccount, rows: Sequence[AliasRow], done: PageReport) ->
     for row in rows:
         host = account.get(row.hostname, done)
         if host.domain_id is None or aliases.find_path_problem(row.path):
-            done.warn("An alias is left out: its domain is not here", f"{row.hostname}/{row.path}")
+            done.warn("An alias is left out: the account does not have its domain", f"{row.hostname}/{row.path}")
         else:
             domain = host.domain_id, host.hostname
             yield Alias(new_id(), account.account_id, row.link_id, *domain, row.path, row.created_at)
@@ -56,7 +56,7 @@ async def _find_free(tx: Tx, new: Sequence[Alias], done: PageReport) -> list[Ali
     for alias in new:
         address = alias.domain_id, alias.path
         if taken.get(address, alias.link_id) != alias.link_id:
-            done.warn("An alias leads to another link here already", f"{alias.hostname}/{alias.path}")
+            done.warn("An alias leads to another link already", f"{alias.hostname}/{alias.path}")
         elif address not in taken:
             free.setdefault(address, alias)
     within, beyond = await aliases.split_by_limit(tx, list(free.values()))

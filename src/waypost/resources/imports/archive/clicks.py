@@ -39,7 +39,7 @@ async def _read(account: TargetAccount, rows: Rows, done: PageReport) -> list[Cl
         id_ = click.id if link_id == click.link_id else _derived_id(click.id, link_id)
         built = click.to_click(id_, link_id, account.account_id)
         if built.day < kept_since:
-            done.warn("Clicks that are older than clicks are kept here are left out", str(click.link_id))
+            done.warn("Clicks from before the retention period are left out", str(click.link_id))
         else:
             clicks[built.id] = built
     return list(clicks.values())

@@ -51,7 +51,7 @@ async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx
         host, problems = account.get(row.hostname, done), Problems()
         texts = to_texts(row.apple_app_site_association, row.assetlinks, problems)
         if host.domain_id is None:
-            done.warn("App links are left out: their domain is not here", row.hostname)
+            done.warn("App links are left out: the account does not have their domain", row.hostname)
         elif problems:
             place, [message, *_] = next(iter(problems.errors.items()))
             done.warn(f"App links are left out. {place}: {message}", row.hostname)
@@ -64,7 +64,7 @@ async def add_domain_options(account: TargetAccount, rows: Rows, done: PageRepor
     for row in parse_rows(DomainOptionsRow, rows, "options of a domain", done.warn):
         host, options = account.get(row.hostname, done), row.options
         if host.domain_id is None:
-            done.warn("Options are left out: their domain is not here", row.hostname)
+            done.warn("Options are left out: the account does not have their domain", row.hostname)
         elif hostname := await options_of_account.add(
             tx, account.account_id, host.domain_id, options, account.deps.clock
         ):
@@ -76,7 +76,7 @@ async def add_domain_appearances(account: TargetAccount, rows: Rows, done: PageR
     for row in parse_rows(DomainAppearanceRow, rows, "appearance of a domain", done.warn):
         host, appearance = account.get(row.hostname, done), row.apply_to(DomainAppearance())
         if host.domain_id is None:
-            done.warn("An appearance is left out: its domain is not here", row.hostname)
+            done.warn("An appearance is left out: the account does not have its domain", row.hostname)
         elif hostname := await appearance_of_account.add(
             tx, account.account_id, host.domain_id, appearance, account.deps.clock()
         ):

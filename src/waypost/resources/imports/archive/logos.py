@@ -22,7 +22,7 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
         host = account.get(row.hostname, page.done)
         owner = host.domain_id if row.hostname else account.account_id
         if owner is None:
-            page.done.warn("A logo is left out: its domain is not here", row.hostname or "")
+            page.done.warn("A logo is left out: the account does not have its domain", row.hostname or "")
             continue
         try:
             prepared = await asyncio.to_thread(prepare, row.image)

@@ -63,7 +63,7 @@ class TargetAccount:
         await self._find_hosts(done)
         await self._find_pixels(done)
         if count := self.archive.count_rows("webhooks.ndjson"):
-            done.warn(f"{count} webhooks are not imported, because an export has no secrets. Create them here")
+            done.warn(f"{count} webhooks are not imported, because an export has no secrets. Create them again")
 
     async def register(self, done: PageReport) -> None:
         registered: dict[str, UUID | None] = {}
@@ -126,7 +126,7 @@ class TargetAccount:
                     self.pixels[row.id] = own_id
                 else:
                     done.warn(
-                        f"The pixel {row.name} ({row.platform}) is not here, and an export has no pixel IDs. Create it"
+                        f"The pixel {row.name} ({row.platform}) is missing, and an export has no pixel IDs. Create it"
                         " with the same name and import again, to attach it to its links"
                     )
 
