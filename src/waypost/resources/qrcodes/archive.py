@@ -25,16 +25,18 @@ async def write_archive(
     """Yield the ZIP file. Its list of files comes last, and has what became of the links meanwhile."""
     buffer, names, at = Buffer(), FileNames(pattern, image_format), deps.clock().timetuple()[:6]
     rows: list[Sequence[str]] = [_COLUMNS]
-    with zipfile.ZipFile(buffer, "w") as zip_file:  # type: ignore[call-overload]  # write() will do
-        async for code in read_codes(deps, account, ids):
-            row = _row(deps, code, names)
-            logo, content = code.logo or (None, None)
-            image = CodeImage(deps.encoded_url(code.target), style_text(code.style), image_format, logo)
-            add = partial(_add_image, zip_file, zipfile.ZipInfo(row[0], at), image, content)
-            await deps.image_cache.draw_of_many(account, add)
-            rows.append(row)
-            yield buffer.take()
-        zip_file.writestr(zipfile.ZipInfo(CSV, at), csv_text(rows), zipfile.ZIP_DEFLATED)
+    # not closed when the client leaves: a thread may be writing into it
+    zip_file = zipfile.ZipFile(buffer, "w")  # type: ignore[call-overload]  # write() will do
+    async for code in read_codes(deps, account, ids):
+        row = _row(deps, code, names)
+        logo, content = code.logo or (None, None)
+        image = CodeImage(deps.encoded_url(code.target), style_text(code.style), image_format, logo)
+        add = partial(_add_image, zip_file, zipfile.ZipInfo(row[0], at), image, content)
+        await deps.image_cache.draw_of_many(account, add)
+        rows.append(row)
+        yield buffer.take()
+    zip_file.writestr(zipfile.ZipInfo(CSV, at), csv_text(rows), zipfile.ZIP_DEFLATED)
+    zip_file.close()
     yield buffer.take()
 
 
