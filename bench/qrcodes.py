@@ -20,6 +20,7 @@ from typing import get_args
 from uuid import UUID
 
 import segno
+from PIL import Image
 from sqlalchemy import select
 
 from bench import wrk
@@ -31,9 +32,13 @@ from bench.seed import Store, add_keys, add_links, new_account
 from bench.servers import SECRET_KEY, Server, waypost
 from bench.wrk import Contender
 from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.kit.ids import new_id
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes.drawing import make_matrix, png, svg
+from waypost.resources.qrcodes.drawing import LogoImage, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.image_urls import Urls
+from waypost.resources.qrcodes.layout import _choose
+from waypost.resources.qrcodes.logos.preparing import prepare
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.qrcodes.style import CodeStyle, ModuleStyle
 from waypost.secret_key import derived_keys
@@ -48,7 +53,27 @@ Draw = Callable[[], bytes]
 
 def measure(run: Run) -> list[Row]:
     rows = [row for format_ in _URLS for style in get_args(ModuleStyle) for row in _rows(run, format_, style)]
-    return [*rows, *_served(run), *_archive(run)]
+    return [*rows, *_with_logos(run), *_served(run), *_archive(run)]
+
+
+def _with_logos(run: Run) -> list[Row]:
+    """The first drawing of a code with a logo of 300 pixels and a frame, which nothing is known of yet."""
+    image, file = Image.effect_mandelbrot((300, 300), (-3, -2.5, 2, 2.5), 100).convert("RGB"), BytesIO()
+    image.save(file, "PNG")
+    prepared = prepare(file.getvalue())
+    logo = LogoImage(prepared.of(new_id(), now()), prepared.content)
+    style = CodeStyle(logo=True, frame="bottom")
+    formats = {"PNG": png, "SVG": svg, "PDF": pdf}
+    times = _times(run, *(partial(draw, TEXT, style, logo) for draw in formats.values()))
+    return [
+        measured(
+            f"drawing a logo and a frame as {name}, median",
+            statistics.median(own),
+            f"p95 {percentile(own, 95):.1f} ms",
+            " ms",
+        )
+        for name, own in zip(formats, times, strict=True)
+    ]
 
 
 def _rows(run: Run, format_: str, style: ModuleStyle) -> list[Row]:
@@ -72,6 +97,7 @@ def _times(run: Run, *draws: Draw) -> list[list[float]]:
     for number in range(_UNTIMED + run.drawings):
         for draw, own in zip(draws, times, strict=True):
             make_matrix.cache_clear()
+            _choose.cache_clear()
             began = time.thread_time()
             draw()
             if number >= _UNTIMED:

@@ -107,6 +107,13 @@ async def test_returns_qr_codes_and_domains(service: Service, website: Website, 
         assert answer.content[1].mime_type == "image/png"
         assert httpx.get(answer.structured_content["svg_url"], timeout=60).headers["Content-Type"] == "image/svg+xml"
         assert len((await assistant.call_tool("qr_code", {"link": link})).content) == 1
+        first = await ask(assistant, "qr_code", link=link, style={"frame": "bottom", "frame_text": "Menu", "size": 300})
+        assert (first["size"], "bottom-Menu" in first["image_url"]) == (300, True)
+        second = await ask(assistant, "qr_code", link=link, style={"foreground": "#1d3557"})
+        assert (second["size"], "1d3557" in second["image_url"]) == (300, True)
+        assert "frame_text: The font has no 🎉" in await refusal(
+            assistant, "qr_code", link=link, style={"frame_text": "🎉"}
+        )
         service.client.post("/api/v1/domains", json={"hostname": "go.brand.test"})
         domains = await ask(assistant, "list_domains")
         assert domains["shared_domain"] == service.base_url.partition("://")[2]

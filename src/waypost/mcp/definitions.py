@@ -190,9 +190,18 @@ DEFINITIONS = (
     Definition(
         "qr_code",
         "qrcodes_get",
-        "URLs of a link's QR code as PNG, SVG and PDF, to show or print.",
-        {"link": _LINK, "include_image": {"type": "boolean", "description": "Also return the PNG"}},
+        "URLs of a link's QR code as PNG, SVG and PDF, to show or print. With style, changes it first.",
+        {
+            "link": _LINK,
+            "include_image": {"type": "boolean", "description": "Also return the PNG"},
+            "style": {
+                "type": "object",
+                "description": "foreground, background: hex colors; style: squares, dots, fluid; logo: boolean;"
+                " logo_size: 0.1-0.3; frame: none, bottom; frame_text; level: L, M, Q, H; size; margin; width_mm",
+            },
+        },
         ("link",),
+        is_read_only=False,
     ),
     Definition(
         "list_domains",

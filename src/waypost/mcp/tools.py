@@ -14,6 +14,9 @@ from waypost.mcp.definitions import DEFAULT_ROWS, DEFINITIONS, MAX_ROWS, Definit
 Arguments = Mapping[str, Any]
 _NAMES = {"link", "external_id"}
 """Arguments that name a link."""
+_STYLE = {"foreground", "background", "level", "style", "size", "margin", "width_mm"}
+_STYLE |= {"logo", "logo_size", "frame", "frame_text"}
+"""Fields of a QR code's style."""
 
 
 class ToolAnswer(NamedTuple):
@@ -115,7 +118,11 @@ class Tools:
         )
 
     async def _qr_code(self, given: Arguments) -> ToolAnswer:
-        code = (await self._api.get("qrcodes_get", await self._id(given)))["data"]
+        link = await self._id(given)
+        code = (await self._api.get("qrcodes_get", link))["data"]
+        if style := given.get("style"):
+            kept = {name: code[name] for name in _STYLE if name != "level" or not code["logo"]}  # a logo raises it
+            code = (await self._api.send("qrcodes_set_style", link, body=kept | style))["data"]
         names = ("image_url", "svg_url", "pdf_url", "size", "scans", "warnings")
         image = await self._api.download(code["image_url"]) if given.get("include_image") else None
         return ToolAnswer({name: code[name] for name in names if code[name] != []}, image)

@@ -4,18 +4,29 @@ The complete table, with every color, size and distortion, is written by `python
 """
 
 import base64
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import get_args
 
 import pytest
 from browser.watching import chromium
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFilter
 from playwright.async_api import Browser
+from resources.qrcodes.codes_env import encoded
 
-from bench.qr_readers import DISTORTIONS, ImageFile, printed, rasterised, read_by_zbar, read_by_zxing
-from waypost.resources.qrcodes.drawing import pdf, png, svg
-from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
+from bench.qr_readers import DISTORTIONS, ImageFile, printed, rasterised, read_by_zbar, read_by_zxing, written
+from waypost.kit.ids import new_id
+from waypost.resources.qrcodes.drawing import LogoImage, pdf, png, svg
+from waypost.resources.qrcodes.layout import lay_out
+from waypost.resources.qrcodes.logos.preparing import prepare
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, FrameStyle, ModuleStyle
 
 __all__ = ["chromium"]
 
@@ -87,3 +98,60 @@ async def test_scans_from_the_screen_of_a_browser(reads: Reads, chromium: Browse
     await page.set_content("".join(f'<p><img width="180" src="{source}"></p>' for source in sources))
     images = await page.get_by_role("img").all()
     reads([ImageFile(await image.screenshot()) for image in images], [TEXT] * len(STYLES))
+
+
+def compressed(image: Image.Image) -> ImageFile:
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=60)
+    return ImageFile(file.getvalue())
+
+
+CHANGES: Mapping[str, Callable[[Image.Image], ImageFile]] = {
+    "as it is": written,
+    "rotated": lambda image: written(image.rotate(13, Image.Resampling.BICUBIC, expand=True, fillcolor="white")),
+    "JPEG": compressed,
+    "blurred": lambda image: written(image.filter(ImageFilter.GaussianBlur(image.width / 400))),
+    "a quarter": lambda image: written(image.resize((image.width // 4, image.height // 4), Image.Resampling.BICUBIC)),
+}
+
+
+@st.composite
+def logos(draw: st.DrawFn) -> LogoImage:
+    """Any shapes in any colors, on a ground of their own or on none."""
+    width, height = draw(st.sampled_from([(200, 200), (300, 100), (100, 300), (400, 80), (150, 200)]))
+    image = Image.new("RGBA", (width, height), draw(st.sampled_from(["#0000", "#000", "#fff", "#c81e3c"])))
+    pen = ImageDraw.Draw(image)
+    for _ in range(draw(st.integers(1, 6))):
+        x, y, side = draw(st.integers(0, width)), draw(st.integers(0, height)), draw(st.integers(20, 150))
+        shape = draw(st.sampled_from([pen.ellipse, pen.rectangle]))
+        shape((x - side, y - side, x + side, y + side), fill=f"#{draw(st.integers(0, 0xFFFFFF)):06x}")
+    prepared = prepare(encoded(image))
+    return LogoImage(prepared.of(new_id(), datetime.now(UTC)), prepared.content)
+
+
+@settings(max_examples=3 if settings().max_examples < 100 else 100, derandomize=True)
+@given(
+    logo=logos(),
+    slug=st.integers(1, 64).map("a".__mul__),
+    style=st.sampled_from(STYLES),
+    level=st.sampled_from(LEVELS),
+    size=st.integers(10, 30).map(lambda hundredths: hundredths / 100),
+    frame=st.sampled_from(get_args(FrameStyle)),
+)
+def test_codes_with_logos_scan(
+    logo: LogoImage, slug: str, style: ModuleStyle, level: ErrorCorrection, size: float, frame: FrameStyle
+) -> None:
+    """What is accepted, and the size that is named where one is refused."""
+    text = f"https://go.example/{slug}?r=qr"
+    code_style = CodeStyle(style=style, level=level, size=1024, logo=True, logo_size=size, frame=frame)
+    layout = lay_out(text, code_style, (logo.logo.width, logo.logo.height))
+    assert 0 < layout.logo_size <= size
+    accepted = lay_out(text, replace(code_style, logo_size=layout.logo_size), (logo.logo.width, logo.logo.height))
+    assert accepted == layout
+    file = ImageFile(png(text, code_style, logo))
+    images = {name: change(file.opened().convert("RGB")) for name, change in CHANGES.items()}
+    assert dict(zip(images, read_by_zxing(list(images.values())), strict=True)) == {name: {text} for name in images}
+    # blurred or small, zbar takes some logos for finders
+    clear = [image for name, image in images.items() if name not in {"blurred", "a quarter"}]
+    with TemporaryDirectory() as directory:
+        assert read_by_zbar(clear, Path(directory)) == [{text}] * len(clear)

@@ -38,7 +38,7 @@ def _drawable(text: str) -> str:
     text = unicodedata.normalize("NFC", text).strip()
     if unknown := find_unknown(text):
         raise ValueError(
-            f"This font has no {' '.join(unknown[:5])}. Use Latin, Greek or Cyrillic letters, digits and punctuation."
+            f"The font has no {' '.join(unknown[:5])}. Use Latin, Greek or Cyrillic letters, digits and punctuation."
         )
     return text
 
