@@ -28,7 +28,7 @@ LOOK = """async ([rules, excluded]) => {
   return reported.violations.flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.html.slice(0, 200)}`));
 }"""
 WIDE: ViewportSize = {"width": 1280, "height": 800}
-NARROW: ViewportSize = {"width": 360, "height": 800}
+NARROW: ViewportSize = {"width": 320, "height": 640}
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 SHORTEN = """for (const each of document.querySelectorAll("option:nth-child(n + 6), ul.links > li:nth-child(n + 8)"))
   each.remove()"""
