@@ -199,7 +199,7 @@ async def test_hostile_texts_are_escaped(place: WebApp) -> None:
         for link, text in zip(made, TEXTS.values(), strict=True)
     ]
     await fill(place.db, clicks)
-    pages = [await ada.get(path) for path in ("/", *(f"/links/{link.id}" for link in made))]
+    pages = [await ada.get(path) for path in ("/", "/stats", *(f"/links/{link.id}" for link in made))]
     for page in pages:
         assert page.status_code == 200
         scripts = re.findall(r"<script[^>]*>", page.text)

@@ -12,6 +12,7 @@ from people import START, new_key
 from resources.clicks.intake.test_drain import visit
 from resources.clicks.visited import Env, new_click, new_link
 from resources.links.added import add_links
+from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from waypost.kit.errors import Unavailable
@@ -19,6 +20,7 @@ from waypost.redirect import ChangeFeed, Spool
 from waypost.resources.clicks.backends.clickhouse import ClickHouseStore, schema
 from waypost.resources.clicks.backends.clickhouse import client as client_module
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse
+from waypost.resources.links.model import link_clicks
 from waypost.worker_process import worker_parts
 
 UNAVAILABLE = "Statistics are not available right now."
@@ -149,6 +151,7 @@ async def test_pages_show_the_rest(place: WebApp, clickhouse: ClickHouseServer) 
     link = new_link(ada.account.id, slug="spring", title="Spring sale", created_at=START, clicks=7)
     async with place.db.write() as tx:
         await add_links(tx, [link])
+        await tx.execute(update(link_clicks).values(clicks=7))
     headers = (await new_key(place.db, ada.account.id)).headers
     sent = {"name": "Spring", "embed_origins": ["https://a.example"]}
     share = (await ada.client.post("/api/v1/shares", json=sent, headers=headers)).json()["data"]
@@ -157,7 +160,9 @@ async def test_pages_show_the_rest(place: WebApp, clickhouse: ClickHouseServer) 
     assert (shared.status_code, UNAVAILABLE in shared.text, "<h1>Spring</h1>" in shared.text) == (200, True, True)
     assert "frame-ancestors https://a.example;" in shared.headers["content-security-policy"]
     assert (await ada.get(f"{share['url']}.csv")).status_code == 503
-    for path in ("/", f"/links/{link.id}"):
+    overview = (await ada.get("/")).text
+    assert (UNAVAILABLE in overview, "The latest clicks are not available" in overview) == (True, True)
+    for path in ("/stats", f"/links/{link.id}"):
         page = await ada.get(path)
         assert (page.status_code, UNAVAILABLE in page.text) == (200, True)
         assert "The latest clicks are not available right now." in page.text
