@@ -107,7 +107,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/stats/reports", form="form[action='/stats/reports']", fields={"#timezone": "x", "#period": "x"})
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
     yield from (Visit(key), Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
-    yield Visit("/tags", click="[data-jump]", shows="dialog.jump[open] li")
+    yield Visit("/tags", click="[data-jump]", shows="dialog.jump[open] #jump-0")
     yield from (Visit("/design"), Visit("/design", click="[data-dialog]", shows="dialog[open]"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
     yield Visit("/integrations/api/new", form="#new-key")
