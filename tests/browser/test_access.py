@@ -6,6 +6,7 @@ Each state is looked at once, by day or by night; with BOTH_LOOKS in the environ
 
 import asyncio
 import os
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -180,6 +181,17 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await page.keyboard.press("Escape")
     await expect(page.locator("#confirm")).to_be_hidden()
     await expect(more).to_be_focused()
+
+    await page.keyboard.press("j")
+    await page.keyboard.press("x")
+    await expect(page.locator("#selected")).to_have_text("1 selected")
+    await page.keyboard.press("/")
+    await expect(page.locator("#search")).to_be_focused()
+    await page.keyboard.press("Control+K")
+    await page.keyboard.type("spring-0")
+    await expect(page.locator("#jump-list li")).to_have_text(re.compile("spring-0"))
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/links/{seeded.links[0]}")
 
     await page.goto("/integrations/api")
     revoke = page.locator("[data-dialog]").first

@@ -53,7 +53,9 @@ class OverviewPages(Pages[Context]):
         return [self.get("/", self.show, "view")]
 
     async def show(self, call: PageCall) -> Response:
-        if set(call.request.query_params) - {"done"}:  # of statistics, which were on this page once
+        if {name for name, text in call.request.query_params.items() if text} - {
+            "done"
+        }:  # of statistics, which were on this page once
             return RedirectResponse(f"/stats?{call.request.url.query}", 303)
         session, deps = call.session, self._deps
         async with deps.db.read_for(session.account.id) as tx:

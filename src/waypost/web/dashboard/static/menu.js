@@ -25,11 +25,15 @@ function create() {
   made.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) move(step);
-    else if (event.key === "Enter") made.querySelector("[aria-selected=true] a")?.click();
+    else if (event.key === "Enter") made.querySelector("[aria-selected=true]")?.click();
     else return;
     event.preventDefault();
   });
-  made.addEventListener("click", ({ target }) => target === made && made.close());
+  made.addEventListener("click", ({ target }) => {
+    const path = target.closest("li")?.dataset.path;
+    if (path) location.assign(path);
+    else if (target === made) made.close();
+  });
   return made;
 }
 
@@ -43,10 +47,9 @@ function show(links = []) {
   const found = [...actions, ...pages()].filter(({ name }) => name.toLowerCase().includes(words)).slice(0, 8);
   const list = dialog.querySelector("ul");
   list.replaceChildren(...[...found, ...links].map(({ path, name, title }, index) => {
-    const item = Object.assign(document.createElement("li"), { id: `jump-${index}`, role: "option" });
-    const link = Object.assign(document.createElement("a"), { href: path, textContent: name, tabIndex: -1 });
-    if (title) link.append(Object.assign(document.createElement("span"), { className: "small muted cut", textContent: title, dir: "auto" }));
-    item.append(link);
+    const item = Object.assign(document.createElement("li"), { id: `jump-${index}`, role: "option", textContent: name });
+    item.dataset.path = path;
+    if (title) item.append(Object.assign(document.createElement("span"), { className: "small muted cut", textContent: title, dir: "auto" }));
     return item;
   }));
   select(0);
