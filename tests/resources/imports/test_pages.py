@@ -143,6 +143,33 @@ async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: B
     assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
 
 
+async def test_a_campaign_template_fills_links_without_parameters(place: WebApp, ada: Browser) -> None:
+    assert "Campaign parameters" not in await text_of(ada, "/links/import/csv")
+    await ada.post("/links/utm-templates/new", {"name": "Move", "utm_params[utm_source]": "move"})
+    page = (await ada.get("/links/import/csv")).text
+    [template] = re.findall(r'<option value="([0-9a-f-]{36})">Move</option>', page)
+    long = b"https://example.com/" + b"x" * 2_020
+    rows = [b"https://example.com/1", b"https://example.com/?utm_term=own", long]
+    content = b"Destination URL\r\n" + b"\r\n".join(rows)
+    path = await start_csv(ada, content, utm_template=template)
+    await work_off(place)
+    assert "Links found 3 To create 2 To update 0 Unchanged 0 Refused 1" in (plan := await text_of(ada, path))
+    assert "no UTM parameters get utm_source=move." in plan
+    await ada.post(f"{path}/start", {})
+    await work_off(place)
+    async with place.db.read() as tx:
+        made = (await tx.execute(select(links.c.destination_url, links.c.utm_params))).all()
+    filled = ("https://example.com/1/?utm_source=move", {"utm_source": "move"})
+    assert sorted(map(tuple, made)) == [filled, ("https://example.com/?utm_term=own", {})]
+    again = await start_csv(ada, content)  # without the template: what is here stays
+    await work_off(place)
+    assert "Unchanged 2" in await text_of(ada, again)
+    gone = await ada.post(
+        "/links/import/csv", {"utm_template": str(uuid4())}, files={"file": ("a.csv", CSV, "text/csv")}
+    )
+    assert (gone.status_code, "no longer exists" in gone.text) == (422, True)
+
+
 async def test_shows_imported_totals_apart_from_clicks(place: WebApp, ada: Browser) -> None:
     rows_ = b"Destination URL,Short link,Clicks\nhttps://example.com/1,go.acme.test/one,618\nhttps://example.com/2,go.acme.test/two,1000\n"
     path = await start_csv(ada, rows_)

@@ -148,6 +148,8 @@ class Decider:
             fitted=fit(link, urls, has_rows=self._has_rows),
             pixels=self._hosts.pixels,
         )
+        if (template := self._import.options.get("utm_params")) and not link.archived:
+            draft = replace(draft, link=rules.with_template(draft.link, template))
         if draft.link.og_image:
             try:
                 self._deps.destination_checker.canonical(draft.link.og_image)

@@ -97,7 +97,7 @@ class Import:
 
     `url`; `file` (a digest of its content, or the id of an uploaded one); `domains` (hostname here by hostname of the
     source; "" is the shared domain); `clicks` (whether they are imported); `timezone`. If they were chosen: `encoding`
-    and `columns`, see `source.SourceOptions`.
+    and `columns`, see `source.SourceOptions`, and `utm_params` of a campaign template.
     """
     created_at: datetime
     updated_at: datetime

@@ -1,7 +1,7 @@
 """Dashboard pages of imports: choose a source, enter its token or upload a file, plan, import, report."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from waypost.kit.csv_cells import csv_text
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired, UnregistrableName, or_not_found
 from waypost.kit.fields import Upload, parse
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
+from waypost.resources import utm_templates
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import takes_cname
@@ -30,6 +31,7 @@ from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.resources.imports.tables import settings as table_settings
 from waypost.resources.imports.tables.columns import FIELDS
 from waypost.resources.imports.tables.settings import MAX_SHOWN, SHOWN_FIRST
+from waypost.resources.utm_templates import UtmTemplate
 from waypost.web.body import read_body
 from waypost.web.dashboard import BLANK, Form, PageCall, PageFunction, Pages, is_fragment_request, redirect, shows
 
@@ -74,8 +76,9 @@ class ImportPages(Pages[Deps]):
 
     async def new(self, call: PageCall) -> Response:
         form = Form({"timezone": call.request.cookies.get("timezone"), "clicks": "1"})
-        choice = self._require_choice(call)
-        return call.render("imports/new.html", form, choice=choice, max_form=_MAX_FORM, max_file=MAX_FILE)
+        context: dict[str, Any] = {"choice": self._require_choice(call), "max_form": _MAX_FORM, "max_file": MAX_FILE}
+        context["utm_templates"] = await self._find_templates(call)
+        return call.render("imports/new.html", form, **context)
 
     async def create(self, call: PageCall) -> Response:
         """Create the import. A script that sends the file in pieces gets their URL as JSON."""
@@ -85,7 +88,7 @@ class ImportPages(Pages[Deps]):
         name = file.filename if file else form.text("file_name")
         size = len(file.content) if file else _digits(form.text("file_size"))
         self._auth.require_active_plan(call.session)
-        new = service.parse_new(choice, form.fields, name, size)
+        new = service.parse_new(choice, form.fields, name, size, await self._find_templates(call))
         created = await service.create(self._deps, call.session, choice, new)
         if created.state == "uploading" and file is None:
             return JSONResponse({"url": _url(created), "piece_size": MAX_PIECE}, 201)
@@ -148,6 +151,10 @@ class ImportPages(Pages[Deps]):
         choice = or_not_found(choices.BY_NAME.get(call.request.path_params["source"]))
         self._auth.require_role(call.session, choice.action)
         return choice
+
+    async def _find_templates(self, call: PageCall) -> Sequence[UtmTemplate]:
+        async with self._deps.db.read() as tx:
+            return await utm_templates.find_all(tx, call.session.account.id)
 
     async def _get(self, call: PageCall) -> Import:
         """Raises Forbidden for an import that the role could not have requested."""

@@ -13,13 +13,13 @@ from uuid import UUID
 
 from waypost.kit.errors import Errors
 from waypost.kit.fields import MAX_URL, parse
-from waypost.kit.urls import NO_NAME, BadUrl, PrivateNames, Url, canonical
+from waypost.kit.urls import NO_NAME, UTM_KEYS, BadUrl, PrivateNames, Url, UtmKey, canonical, without_query_keys
 from waypost.resources.imports.fitting import PLAIN, Fitted
 from waypost.resources.imports.source import Address, SourceLink
 from waypost.resources.links import aliases
 from waypost.resources.links.aliases.rules import CONTROL_CHARACTERS, MAX_ALIASES, PATH_TOO_LONG
 from waypost.resources.links.model import UNTITLED, Link
-from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host
+from waypost.resources.links.rules import LOOP, TOO_LONG, find_slug_problem, is_own_host, with_utm
 from waypost.resources.links.schemas import MAX_NOTE, MAX_TAGS, LinkOptionsChange
 
 NEVER_ADDRESSES = (PATH_TOO_LONG, CONTROL_CHARACTERS)
@@ -145,6 +145,16 @@ def draft(
     return Draft(key, link, source, host, _digest(link, source), fitted)
 
 
+def with_template(link: Link, utm: Mapping[UtmKey, str]) -> Link:
+    """Return the link with the parameters of a campaign template, unless its destination has some. Raises Refused."""
+    if without_query_keys(link.destination_url, UTM_KEYS) != link.destination_url:
+        return link
+    filled = with_utm(link, utm)
+    if len(filled.destination_url) > MAX_URL:
+        raise Refused(TOO_LONG)
+    return filled
+
+
 def _options(source: SourceLink) -> tuple[Mapping[str, Any], Errors]:
     """Return the fields of the link, and the problems of those that are left out."""
     note = source.note and _CONTROLS.sub("", source.note)[:MAX_NOTE]
@@ -211,6 +221,7 @@ def changed_fields(before: str, after: str) -> list[str]:
 def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
     replaced = {name for name in names if name in LINK_FIELDS} | (set(OPTIONS) if "options" in names else set())
+    replaced |= {"utm_params"} if "destination_url" in names else set()
     if "archived" in names:
         replaced = Link.__dataclass_fields__.keys() - _KEPT - ({"og_image"} if link.og_image_file_name else set())
     own: dict[str, Any] = {name: getattr(new, name) for name in replaced}

@@ -1,6 +1,6 @@
 """Campaign templates: UTM parameters with a name, which fill the form of a link."""
 
 from waypost.resources.utm_templates.model import UtmTemplate
-from waypost.resources.utm_templates.service import find_all
+from waypost.resources.utm_templates.service import NO_TEMPLATE, find_all
 
-__all__ = ["UtmTemplate", "find_all"]
+__all__ = ["NO_TEMPLATE", "UtmTemplate", "find_all"]

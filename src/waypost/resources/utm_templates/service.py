@@ -21,6 +21,7 @@ MAX_TEMPLATES = 200
 """Per account."""
 TOO_MANY = f"An account may have at most {MAX_TEMPLATES} campaign templates. Delete one that is no longer needed."
 NAME_TAKEN = "Another campaign template has this name."
+NO_TEMPLATE = "This campaign template no longer exists. Choose another one."
 NO_PARAMETER = "This must have at least one parameter with a value."
 
 

@@ -1,6 +1,6 @@
 """What people do with an import in the dashboard: request it, upload its file, confirm its plan, continue, give up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import available_timezones
@@ -19,6 +19,7 @@ from waypost.resources.imports.model import Import, imports
 from waypost.resources.imports.requests.uploads import MAX_FILE, Uploads
 from waypost.resources.imports.rules import printable
 from waypost.resources.imports.states import Transition
+from waypost.resources.utm_templates import NO_TEMPLATE, UtmTemplate
 
 MAX_OPEN = 5
 """Imports per account that have not ended."""
@@ -47,10 +48,18 @@ class NewImport:
     timezone: str | None
     file_name: str | None
     file_size: int | None
+    utm_params: Mapping[str, str]
+    """For links whose destination has none."""
 
 
-def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, file_size: int | None) -> NewImport:
-    """`file_size`: in bytes; None without a file. Raises Invalid."""
+def parse_new(
+    choice: SourceChoice,
+    fields: Mapping[str, Any],
+    file_name: str,
+    file_size: int | None,
+    templates: Iterable[UtmTemplate] = (),
+) -> NewImport:
+    """`file_size`: in bytes; None without a file. `templates`: those that may be chosen. Raises Invalid."""
     problems = Problems()
     url, token, timezone = (str(fields.get(name) or "").strip() for name in ("url", "token", "timezone"))
     has_file = file_size is not None and choice.input != "token"
@@ -69,6 +78,10 @@ def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, f
         problems.add("url", "Enter the URL of your server.")
     if timezone and timezone not in available_timezones():
         problems.add("timezone", "This is not a time zone. Enter one such as Europe/Berlin.")
+    params = {str(template.id): template.utm_params for template in templates}
+    template = fields.get("utm_template") or ""
+    if template and template not in params:
+        problems.add("utm_template", NO_TEMPLATE)
     problems.raise_if_any()
     return NewImport(
         url=url or None,
@@ -77,6 +90,7 @@ def parse_new(choice: SourceChoice, fields: Mapping[str, Any], file_name: str, f
         timezone=timezone or None,
         file_name=printable(file_name[-255:]) if has_file else None,
         file_size=file_size if has_file else None,
+        utm_params=params.get(template, {}),
     )
 
 
@@ -106,6 +120,7 @@ async def create(deps: Deps, session: Session, choice: SourceChoice, new: NewImp
         "domains": {},
         "clicks": new.has_clicks and choice.has_clicks,
         "timezone": new.timezone,
+        **({"utm_params": dict(new.utm_params)} if new.utm_params else {}),
     }
     import_ = Import(
         id_,

@@ -34,7 +34,6 @@ from waypost.web.dashboard import Form, PageCall, Pages, is_fragment_request, re
 _PREVIEWED = 25
 _NOTHING_TO_CHANGE = "Choose at least one change."
 _NOTHING_TO_FIND = "Enter the text to find."
-_NO_TEMPLATE = "This campaign template no longer exists. Choose another one."
 
 
 class PreviewRow(NamedTuple):
@@ -171,7 +170,7 @@ class BulkPages(Pages[Deps]):
         for template in templates:
             if str(template.id) == chosen:
                 return {"utm_params": dict(template.utm_params)}
-        problems.add("utm_template", _NO_TEMPLATE)
+        problems.add("utm_template", utm_templates.NO_TEMPLATE)
         return {}
 
     def _preview_row(
