@@ -17,6 +17,7 @@ from resources.links.added import add_links
 from resources.links.env import SHARED, faults
 from resources.qrcodes.codes_env import Env
 from sqlalchemy import select
+from statements import noted
 
 from bench.qr_readers import printed
 from waypost.resources.domains.logos import store as logos
@@ -101,7 +102,9 @@ async def test_images_are_those_of_their_urls_with_logos_and_frames(env: Env, im
             await logos.save(tx, account, logo, content.getvalue())
     codes = [await env.set(link, logo=True, frame="bottom", frame_text="Größe") for link in links]
     codes += [await env.find(await env.links.make(slug="plain"))]
-    files = await unpacked(env, ids=[code["link_id"] for code in codes], format=image_format)
+    with noted() as statements:
+        files = await unpacked(env, ids=[code["link_id"] for code in codes], format=image_format)
+    assert sum("FROM logos" in sql for sql, _ in statements) == 2, "one for each logo, which may be replaced"
     names = ("own", "shared", "plain")
     url = {"png": "image_url"}.get(image_format, f"{image_format}_url")
     for name, code in zip(names, codes, strict=True):
@@ -115,6 +118,8 @@ async def test_images_are_those_of_their_urls_with_logos_and_frames(env: Env, im
         ({}, {"ids": "Send one of ids, tag and hostname"}),
         ({"tag": "a", "hostname": "b.example"}, dict.fromkeys(["tag", "hostname"], "Send one of ids, tag")),
         ({"ids": [str(uuid4())], "tag": "a"}, dict.fromkeys(["ids", "tag"], "Send one of ids, tag")),
+        ({"hostname": ""}, {"hostname": "This must not be blank."}),
+        ({"tag": " "}, {"tag": "This must not be blank."}),
         ({"ids": []}, {"ids": "This must have at least 1"}),
         ({"ids": [str(uuid4())] * 1001}, {"ids": "This must have at most 1,000"}),
         ({"tag": "nothing"}, {"tag": "No link matches this."}),
@@ -125,7 +130,7 @@ async def test_images_are_those_of_their_urls_with_logos_and_frames(env: Env, im
         ({"tag": "a", "name": "a" * 256}, {"name": "This must have at most 255"}),
         ({"tag": "a", "name": "\u202e\n"}, {"name": "This must not contain control"}),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 async def test_reports_what_is_wrong(env: Env, body: dict[str, Any], errors: dict[str, str]) -> None:
     await env.links.make(slug="other")

@@ -16,6 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.domains.logos.model import Logo
 from waypost.resources.qrcodes.drawing import LogoImage, TooLong, make_matrix, pdf, png, svg
 from waypost.resources.qrcodes.drawing.matrix import Matrix
+from waypost.resources.qrcodes.drawing.pdf import compressed_image
 from waypost.resources.qrcodes.layout import lay_out
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, FrameStyle, ModuleStyle
 
@@ -104,6 +105,15 @@ def test_all_formats_look_the_same_with_logo_and_frame(style: ModuleStyle, frame
     one, *others = images(code_style, image).values()
     for other in others:
         assert ImageStat.Stat(ImageChops.difference(one, other)).mean[0] < 1.2
+
+
+def test_codes_in_pdf_files_share_the_work_for_their_logo() -> None:
+    file = io.BytesIO()
+    Image.new("RGBA", (30, 20), "#123456").save(file, "PNG")
+    logo = LogoImage(Logo(new_id(), "b", 30, 20, None, datetime.now(UTC)), file.getvalue())
+    compressed_image.cache_clear()
+    files = [pdf(f"{TEXT}{number}", CodeStyle(logo=True), logo) for number in range(3)]
+    assert (compressed_image.cache_info().misses, len({*files})) == (1, 3)
 
 
 @pytest.mark.parametrize("style", STYLES)

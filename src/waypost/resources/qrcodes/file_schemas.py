@@ -22,8 +22,8 @@ class CodeSelection(Body):
     ids: Annotated[list[Text], ID_FORMAT, max_entries(MAX_CODES), NOT_EMPTY] | None = field(
         "IDs of links, 1 to 1,000. Send one of `ids`, `tag` and `hostname`", ["01a1fbb2-2855-72ee-8e77-c161c4205e89"]
     )
-    tag: Text | None = field("All links that have the tag", "sale")
-    hostname: Text | None = field("All links on the domain", "go.brand.com")
+    tag: Annotated[Text, NOT_BLANK] | None = field("All links that have the tag", "sale")
+    hostname: Annotated[Text, NOT_BLANK] | None = field("All links on the domain", "go.brand.com")
 
 
 class NewArchive(CodeSelection):

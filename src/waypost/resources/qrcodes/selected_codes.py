@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from waypost.database import Tx
-from waypost.resources.domains.logos.store import Logo, find_of_link, read
+from waypost.resources.domains.logos.store import read_of_link
 from waypost.resources.links.store import find_own
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import SelectedCode, qr_styles
@@ -22,7 +22,7 @@ async def read_codes(deps: Deps, account: UUID, ids: Sequence[UUID]) -> AsyncIte
         async with deps.db.read_long() as tx:
             links, styles = await find_own(tx, account, set(batch)), await _find_styles(tx, batch)
             shown = {links[id_].domain_id for id_ in links if id_ in styles and styles[id_].logo}
-            logos = {domain: await _read_logo(tx, account, domain) for domain in shown}
+            logos = {domain: await read_of_link(tx, account, domain) for domain in shown}
         for id_ in batch:
             if link := links.get(id_):
                 style = styles.get(id_, CodeStyle())
@@ -33,9 +33,3 @@ async def _find_styles(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, CodeStyle]:
     columns = [qr_styles.c[name] for name in CodeStyle.__dataclass_fields__]
     query = select(qr_styles.c.link_id, *columns).where(qr_styles.c.link_id.in_(ids))
     return {link_id: CodeStyle(*style) for link_id, *style in await tx.execute(query)}
-
-
-async def _read_logo(tx: Tx, account: UUID, domain: UUID | None) -> tuple[Logo, bytes] | None:
-    logo = await find_of_link(tx, account, domain)
-    content = await read(tx, logo.name) if logo else None
-    return (logo, content) if logo and content else None

@@ -8,7 +8,17 @@ from waypost.database import Id, Tx, upsert
 from waypost.resources.domains.logos.model import Logo, logos
 from waypost.resources.domains.model import domains
 
-__all__ = ["Logo", "delete_of_account", "delete_of_owner", "find", "find_of_link", "list_of_account", "read", "save"]
+__all__ = [
+    "Logo",
+    "delete_of_account",
+    "delete_of_owner",
+    "find",
+    "find_of_link",
+    "list_of_account",
+    "read",
+    "read_of_link",
+    "save",
+]
 
 _COLUMNS = tuple(logos.c[name] for name in Logo._fields)
 _FIND = select(*_COLUMNS).where(
@@ -25,6 +35,14 @@ async def find_of_link(tx: Tx, account_id: UUID, domain_id: UUID | None) -> Logo
     """Return the logo of the domain, otherwise that of the account."""
     parameters = {"domain_id": domain_id or account_id, "account_id": account_id}
     found = {logo.owner_id: logo for logo in (Logo(*row) for row in await tx.execute(_FIND, parameters))}
+    return (found.get(domain_id) if domain_id else None) or found.get(account_id)
+
+
+async def read_of_link(tx: Tx, account_id: UUID, domain_id: UUID | None) -> tuple[Logo, bytes] | None:
+    """Return that logo with its PNG. In one statement, because a logo may be replaced between two."""
+    parameters = {"domain_id": domain_id or account_id, "account_id": account_id}
+    rows = await tx.execute(_FIND.add_columns(logos.c.content), parameters)
+    found = {logo[0]: (Logo(*logo), content) for *logo, content in rows}
     return (found.get(domain_id) if domain_id else None) or found.get(account_id)
 
 

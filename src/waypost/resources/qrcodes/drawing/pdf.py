@@ -1,6 +1,7 @@
 """Draws a code as PDF, in its size on paper. The unit is half a module, as in an SVG."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from io import BytesIO
 
 from PIL import Image, ImageColor
@@ -9,7 +10,7 @@ from waypost.resources.qrcodes.drawing import letters
 from waypost.resources.qrcodes.drawing.logo_image import LogoImage, lay_out_with
 from waypost.resources.qrcodes.drawing.matrix import Matrix, make_matrix
 from waypost.resources.qrcodes.drawing.outlines import Corner, areas_and_dots, outlines, step
-from waypost.resources.qrcodes.drawing.pdf_file import PdfFile
+from waypost.resources.qrcodes.drawing.pdf_file import PdfFile, compress
 from waypost.resources.qrcodes.layout import INNER_RADIUS, OUTER_RADIUS, Box, Layout, Module
 from waypost.resources.qrcodes.style import CodeStyle
 
@@ -116,9 +117,16 @@ def _logo(layout: Layout, style: CodeStyle, logo: LogoImage) -> Iterator[str]:
 def _add_image(file: PdfFile, logo: LogoImage) -> int:
     """Add the image of a logo, once to a file."""
     if logo.logo.name not in file.images:
-        image = Image.open(BytesIO(logo.content)).convert("RGBA")
-        entries = f"/Type/XObject/Subtype/Image/Width {image.width}/Height {image.height}/BitsPerComponent 8"
-        mask = file.add(f"{entries}/ColorSpace/DeviceGray", image.getchannel("A").tobytes())
+        entries, colors, alpha = compressed_image(logo.content)
+        mask = file.add_compressed(f"{entries}/ColorSpace/DeviceGray", alpha)
         colored = f"{entries}/ColorSpace/DeviceRGB/SMask {mask} 0 R"
-        file.images[logo.logo.name] = file.add(colored, image.convert("RGB").tobytes())
+        file.images[logo.logo.name] = file.add_compressed(colored, colors)
     return file.images[logo.logo.name]
+
+
+@lru_cache(4)
+def compressed_image(png: bytes) -> tuple[str, bytes, bytes]:
+    """Return entries, colors and alpha. A large logo takes longer than its code, and codes of a file share it."""
+    image = Image.open(BytesIO(png)).convert("RGBA")
+    entries = f"/Type/XObject/Subtype/Image/Width {image.width}/Height {image.height}/BitsPerComponent 8"
+    return entries, compress(image.convert("RGB").tobytes()), compress(image.getchannel("A").tobytes())

@@ -11,6 +11,10 @@ _POINTS = 72 / 25.4
 _LEVEL = 6
 
 
+def compress(content: bytes) -> bytes:
+    return zlib.compress(content, _LEVEL)
+
+
 class PdfFile:
     def __init__(self) -> None:
         self._written = bytearray(_HEADER)
@@ -32,7 +36,10 @@ class PdfFile:
 
     def add(self, entries: str, content: bytes) -> int:
         """Add a stream, and return its number. `entries`: of its dictionary."""
-        content = zlib.compress(content, _LEVEL)
+        return self.add_compressed(entries, compress(content))
+
+    def add_compressed(self, entries: str, content: bytes) -> int:
+        """Add a stream that `compress` made."""
         number = len(self._offsets) + 1
         entries = f"<<{entries}/Filter/FlateDecode/Length {len(content)}>>"
         self._write(number, entries.encode() + b"stream\n" + content + b"\nendstream")
