@@ -114,7 +114,7 @@ async def test_options_arrive_where_they_were_never_changed(source: Database, db
         "own.example.com": (True, (None, "#112233")),
         "none.example.com": (None, (None, None)),
     }
-    assert "new.example.com" in changes
+    assert "@new.example.com" in changes, "with all routes and pages of its links"
     changes.clear()
     await restored(db, tmp_path, bea, archive, changes)
     assert changes == []

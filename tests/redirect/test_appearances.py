@@ -60,7 +60,7 @@ async def test_shows_name_color_and_texts(fast: Wire, plain: Wire, previews: Pre
             assert "--accent:#ffe600" in page, "it is readable on a dark background"
             assert page.count("--accent:") == 2 > page.count("--accent:#ffe600"), "and not on a light one"
             assert "--brand:#ffe600;--on:#000000" in page
-    assert previews.appearances_asked == [BRAND], "once"
+    assert previews.appearances_asked == [BRAND] * 2, "once in each application"
 
 
 async def test_other_domains_have_the_plain_pages(fast: Wire, previews: Previews) -> None:

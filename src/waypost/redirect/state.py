@@ -166,7 +166,7 @@ class RedirectState:
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
         self._all_hosts_segments = frozenset(segment.encode() for segment in all_hosts_segments)
         self.request = RequestReader(self.visitors)
-        self.pages = PageCache()
+        self.pages: PageCache[bytes] = PageCache(len)
         self._visits: list[bytes] = []
         self.waiting_connections: list[WaitingResponses] = []
         """Connections that wait for `flush`. If there are none, the next visit begins a batch."""

@@ -68,7 +68,7 @@ async def add_domain_options(account: TargetAccount, rows: Rows, done: PageRepor
         elif hostname := await options_of_account.add(
             tx, account.account_id, host.domain_id, options, account.deps.clock
         ):
-            await account.deps.routes.changed(tx, [hostname])
+            await account.deps.routes.host_changed(tx, hostname)  # and what is cached of its links
 
 
 async def add_domain_appearances(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
@@ -80,7 +80,7 @@ async def add_domain_appearances(account: TargetAccount, rows: Rows, done: PageR
         elif hostname := await appearance_of_account.add(
             tx, account.account_id, host.domain_id, appearance, account.deps.clock()
         ):
-            await account.deps.routes.changed(tx, [hostname])
+            await account.deps.routes.host_changed(tx, hostname)  # and what is cached of its links
 
 
 async def add_deleted_links(account: TargetAccount, sent: Rows, done: PageReport, tx: Tx) -> None:

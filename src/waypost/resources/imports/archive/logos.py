@@ -38,4 +38,5 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
 async def _add(account: TargetAccount, logos: Sequence[tuple[Logo, bytes]], hosts: Sequence[str], tx: Tx) -> None:
     for logo, content in logos:
         await account_data.add(tx, account.account_id, logo, content)
-    await account.deps.routes.changed(tx, hosts)
+    for host in hosts:
+        await account.deps.routes.host_changed(tx, host)
