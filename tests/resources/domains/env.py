@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -99,6 +100,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             **vars(links.domain_deps(context)),
             points_here=points_nowhere,
             find_addresses=no_addresses,
+            find_free_share=partial(links.find_free_share, db, context.reserved),
             check_url=beside.deps.destination_checker.check_url,
         )
         async with new_client(db, directory, (deps, api.ENDPOINTS), clock=beside.clock) as client:

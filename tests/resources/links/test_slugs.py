@@ -14,6 +14,7 @@ from waypost.kit.slug_style import ALPHABETS, SlugStyle
 from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.links import rules, store
+from waypost.resources.links.model import slugs
 from waypost.settings.reserved import RESERVED
 
 
@@ -83,6 +84,14 @@ async def test_slugs_of_a_domain_have_its_style(env: Env) -> None:
     assert len(slug) == 5
     assert set(slug) <= set(ALPHABETS["lower"])
     assert len((await env.make())["slug"]) == 7
+
+
+async def test_says_which_share_of_slugs_is_free(env: Env) -> None:
+    digits, used = SlugStyle(4, "digits"), [{"slug": f"{number:04}"} for number in range(5_000)]
+    assert await store.find_free_share(env.deps.db, RESERVED, digits) == 1
+    async with env.deps.db.write() as tx:
+        await tx.execute(slugs.insert(), [{**row, "account_id": env.bob.account_id, "link_id": None} for row in used])
+    assert 0.25 < await store.find_free_share(env.deps.db, RESERVED, digits) < 0.75
 
 
 def test_generated_slugs_are_not_rude() -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from waypost.context import Context
 from waypost.database import Tx
+from waypost.kit.slug_style import SlugStyle
 from waypost.kit.urls import Url
 
 
@@ -21,6 +22,9 @@ CheckUrl = Callable[[Url], Awaitable[None]]
 
 PointsHere = Callable[[str], Awaitable[bool]]
 """Whether the DNS of a hostname points to this service."""
+
+FindFreeShare = Callable[[SlugStyle], Awaitable[float]]
+"""Which share of the slugs of a style is free, approximately."""
 
 FindAddresses = Callable[[], Awaitable[Sequence[str]]]
 """The IP addresses of `cname_target`; none if they cannot be found."""
@@ -38,3 +42,4 @@ class WebDeps(Deps):
     check_url: CheckUrl
     points_here: PointsHere
     find_addresses: FindAddresses
+    find_free_share: FindFreeShare

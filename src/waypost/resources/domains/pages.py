@@ -72,7 +72,7 @@ class DomainPages(Pages[WebDeps]):
         context["ignores_case"] = options["ignore_case"]
         sent = call.form.fields.get("options") if call.error else None
         style = SlugStyle(options["slug_length"], options["slug_alphabet"])
-        context |= {"style": style, "alphabets": _ALPHABETS}
+        context |= {"style": style, "alphabets": _ALPHABETS, "free_share": await self._deps.find_free_share(style)}
         stored = forward_form.fill(options["forward_query"], options["forward_path"])
         context["forwarded"] = sent if isinstance(sent, Mapping) else stored
         shown = {"slug_length": str(style.length), "slug_alphabet": style.alphabet}

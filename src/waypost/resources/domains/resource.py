@@ -32,6 +32,7 @@ def _endpoints(web: Web) -> "Endpoints":
         **vars(links.domain_deps(context)),
         check_url=web.destination_checker.check_url,
         points_here=partial(records.points_to, target=context.cname_target),
+        find_free_share=partial(links.find_free_share, context.db, context.reserved),
         find_addresses=TargetAddresses(records, context.cname_target, context.clock).find,
     )
     ask = tls_api.ask_route(web.hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
