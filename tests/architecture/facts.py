@@ -158,6 +158,7 @@ KIT_ERRORS = {
     "NotFound": 404,
     "MethodNotAllowed": 405,
     "InProgress": 409,
+    "PreconditionFailed": 412,
     "TooLarge": 413,
     "Invalid": 422,
     "RateLimited": 429,
