@@ -206,3 +206,24 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
     assert saved["has_password"]  # typed before the entries were replaced
     service.client.delete(f"/api/v1/links/{link['id']}")
     assert await page.evaluate("violations") == []
+
+
+async def test_pasting_a_url_and_enter_copies_a_short_link(
+    chromium: Browser, service: Service, website: Website
+) -> None:
+    ada = await owner(chromium, service, permissions=["clipboard-read", "clipboard-write"])
+    page = ada.page
+    await ada.visit("/")
+    await expect(page.get_by_label("Paste a long URL")).to_be_focused()
+    await page.keyboard.insert_text(website.url)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("Link created", exact=True)).to_be_visible()
+    await expect(page.locator("#toast")).to_have_text("Copied")
+    short = await page.evaluate("navigator.clipboard.readText()")
+    assert re.fullmatch(rf"{service.base_url}/\w+", short)
+    await expect(page.get_by_alt_text(f"QR code of {short}")).to_be_visible()
+    await expect(page.locator(".steps .done")).to_contain_text(["Create your first link"])
+    assert (ada.trouble, await page.evaluate("violations")) == ([], [])
+    path = await page.get_by_role("link", name="Edit", exact=True).get_attribute("href")
+    await page.goto(f"{(path or '').removesuffix('/edit')}/delete")
+    await page.get_by_role("button", name="Delete link").click()
