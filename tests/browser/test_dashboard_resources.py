@@ -132,7 +132,7 @@ async def test_a_delivery_s_state_follows_by_itself(
     await expect(page.locator("#attempts")).to_contain_text("Delivered")
     first, second = await asyncio.to_thread(receiver.wait_for, "/resources", 2)
     assert (first.body, first.is_signed_with(secret), second.is_signed_with(secret)) == (second.body, True, True)
-    await page.click("text=All deliveries")
+    await page.click("nav.crumbs >> text=Deliveries")
     await page.select_option("[name=status]", "failed")
     await expect(page.get_by_text("No matching deliveries")).to_be_visible()
     assert page.url.endswith("?status=failed&event=")
