@@ -59,6 +59,9 @@ def test_the_client_for_python_imports_and_has_types(document: Path) -> None:
     warnings = [line for line in said.splitlines() if line.startswith(("WARNING", "ERROR"))]
     files = "GET /api/v1/qrcodes/{id}/image/{format}", "POST /api/v1/qrcodes/archive", "POST /api/v1/qrcodes/sheet"
     assert warnings == [f"WARNING parsing {each} within qrcodes." for each in files], said
+    # the generator does not import this for a body of two kinds, unless something else is optional, too
+    upsert = directory / package / "api" / "links" / "links_upsert.py"
+    upsert.write_text(upsert.read_text().replace("import UNSET, Response\n", "import UNSET, Response, Unset\n"))
     assert int(run(sys.executable, "-W", "error", "-c", IMPORT_ALL, cwd=directory)) > 100
     run(TOOLS / "mypy", "--config-file", HERE / "mypy.ini", package, cwd=directory)
 
