@@ -31,6 +31,12 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// The file has what the list shows now, after filters were changed.
+document.addEventListener("click", ({ target }) => {
+  const file = target.closest("a[href^='/links/csv']");
+  if (file) file.search = location.search;
+}, true);
+
 // The selection of the list: a range with shift, the whole page, and how many are selected.
 let lastPicked;
 const picks = () => [...document.querySelectorAll("input[form=bulk]")];
