@@ -8,11 +8,11 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 84_230,
+    "source lines without migrations": 84_330,
     "files that name `expires_at` of a link": 25,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 2_099,
+    "lines that only compose": 2_105,
     "files with more than 10 first-party imports": 114,
     "type names with more than one meaning": 1,
     "circles of files": 0,

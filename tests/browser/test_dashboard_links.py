@@ -227,3 +227,32 @@ async def test_pasting_a_url_and_enter_copies_a_short_link(
     path = await page.get_by_role("link", name="Edit", exact=True).get_attribute("href")
     await page.goto(f"{(path or '').removesuffix('/edit')}/delete")
     await page.get_by_role("button", name="Delete link").click()
+
+
+async def test_two_people_who_edit_one_link_choose_a_version(
+    chromium: Browser, service: Service, website: Website
+) -> None:
+    first = await owner(chromium, service)
+    second = await owner(chromium, service, java_script_enabled=False)
+    key = {"Authorization": f"Bearer {service.new_key()}"}
+    link = service.client.post("/api/v1/links", headers=key, json={"destination_url": website.url, "tags": ["a"]})
+    path = f"/links/{link.json()['data']['id']}/edit"
+    for choice in ("Keep the saved version", "Save your version"):
+        for watch in (first, second):
+            await watch.page.goto(path)
+        slug = f"{choice.split()[0].lower()}-slug"
+        await first.page.get_by_label("Slug", exact=True).fill(slug)
+        await first.page.get_by_role("button", name="Save changes").click()
+        await first.page.wait_for_url("**/links/*done=changed*")
+        await second.page.get_by_label("Slug", exact=True).fill("second-slug")
+        await second.page.get_by_role("button", name="Save changes").click()
+        await expect(second.page.get_by_role("row", name=f"Slug {slug} second-slug")).to_be_visible()
+        await expect(second.page.get_by_role("row")).to_have_count(2)
+        role = "link" if choice.startswith("Keep") else "button"
+        await second.page.get_by_role(role, name=choice).click()
+        if role == "link":
+            await expect(second.page.get_by_label("Slug", exact=True)).to_have_value(slug)
+    await second.page.wait_for_url("**/links/*done=changed*")
+    saved = service.client.get(f"/api/v1{path.removesuffix('/edit')}", headers=key).json()["data"]
+    assert (saved["slug"], saved["tags"]) == ("second-slug", ["a"])
+    service.client.delete(f"/api/v1{path.removesuffix('/edit')}", headers=key)

@@ -456,3 +456,31 @@ async def test_exports_what_the_list_shows_and_finds_links(place: WebApp, site: 
     assert [(each["name"], each["title"]) for each in found] == [("app.test/s1", "=evil 1")]
     assert (await bob.get("/links/find?search=evil")).json() == []
     assert (await bob.get(f"/links/find?search={'a' * 300}")).status_code == 200
+
+
+async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    id_ = await make(ada, site, slug="mine", **{"tags[]": "a"})
+    path = f"/links/{id_}/edit"
+    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
+    fields = {
+        "destination_url": site.url(),
+        "slug": "mine",
+        "title": "<Mine>",
+        "version": version,
+        "tags[]": ["a", "b"],
+    }
+    place.clock.move(timedelta(seconds=1))
+    assert (await ada.post(path, fields | {"title": "Theirs", "tags[]": ["a"]})).status_code == 303
+    refused = await ada.post(path, fields | {"utm_params[utm_source]": "x"})
+    assert refused.status_code == 412
+    rows = re.findall(r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', refused.text)
+    assert rows == [("Title", "Theirs", "&lt;Mine&gt;"), ("Tags", "a", "a, b"), ("UTM params source", "\u2013", "x")]
+    hidden = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', refused.text)
+    sent: dict[str, Any] = {}
+    for name, value in hidden:
+        sent.setdefault(name, []).append(unescape(value))
+    assert (await ada.post(path, sent)).status_code == 303
+    assert "a, b" in ", ".join(re.findall(r'name="tags\[\]" value="(\w)"', (await ada.get(path)).text))
+    assert (await ada.post(path, sent)).status_code == 412
+    assert (await ada.post(path, {k: v for k, v in sent.items() if k != "version"})).status_code == 303

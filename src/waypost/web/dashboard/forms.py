@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
 from waypost.web.body import malformed, nest, read_body, read_multipart
+from waypost.web.dashboard.conflicts import VERSION
 
 _MAX_SIZE = 1 << 20
 
@@ -43,6 +44,10 @@ class Form:
         """Return the errors of a field and of its entries. Empty if there are none."""
         matching = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
         return " ".join(dict.fromkeys(text for texts in matching for text in texts))
+
+    def of(self, version: str) -> "Form":
+        """Note which version of an object the form shows."""
+        return replace(self, fields={**self.fields, VERSION: version})
 
     def with_errors(self, errors: Errors) -> "Form":
         return replace(self, errors=errors)

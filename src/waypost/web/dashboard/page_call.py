@@ -12,9 +12,12 @@ from waypost.accounts.roles import LEAST_ROLE
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.http.status import headers_of, status_of
 from waypost.kit.errors import WaypostError
+from waypost.kit.fields import Upload
 from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
+from waypost.kit.versions import Expected, Version
 from waypost.web.body import MAX_MULTIPART
+from waypost.web.dashboard.conflicts import VERSION, compare, flatten
 from waypost.web.dashboard.form_account import take_account
 from waypost.web.dashboard.forms import BLANK, Form, read_fields
 from waypost.web.dashboard.session_auth import Access
@@ -73,6 +76,22 @@ class PageCall:
         limit = max_size if self.known else _MAX_PUBLIC_FORM
         fields = await read_fields(self.request, limit, max_fields=max_fields)
         return replace(self, form=Form(take_account(self.session if self.access in LEAST_ROLE else None, fields)))
+
+    def expecting(self, version: Version) -> "PageCall":
+        """Let verbs refuse the change if the object is not the one that the form was opened with any more."""
+        text = self.form.text(VERSION)
+        expected = Expected(version, frozenset([text])) if text else None
+        return replace(self, known=replace(self.session, expected=expected))
+
+    def show_conflict(self, theirs: Form, by: str | None = None) -> Response:
+        """Show the stored version beside the one that was sent. `by`: who has changed it."""
+        sent = {**self.form.fields, VERSION: theirs.text(VERSION)}
+        context: dict[str, Any] = {
+            "rows": compare(theirs.fields, self.form.fields),
+            "hidden": list(flatten(sent)),
+            "has_file": any(isinstance(value, Upload) for value in sent.values()),
+        }
+        return self.views.render_page(self.request, "frame/conflict.html", status=412, by=by, **context)
 
     def refused(self, error: WaypostError) -> "PageCall":
         return replace(self, error=error)

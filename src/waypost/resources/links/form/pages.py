@@ -9,7 +9,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
-from waypost.kit.errors import Invalid, NotFound, PaymentRequired, Problems, RateLimited, Unavailable
+from waypost.kit.errors import (
+    Invalid,
+    NotFound,
+    PaymentRequired,
+    PreconditionFailed,
+    Problems,
+    RateLimited,
+    Unavailable,
+)
 from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
 from waypost.resources.links import checks, routing, service
@@ -18,6 +26,7 @@ from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import LINK_VERSION
 from waypost.resources.links.tags import store as tags
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect
 
@@ -80,7 +89,8 @@ class LinkFormPages(Pages[Deps]):
         """Show the form, or its values to members who cannot change them."""
         link = await service.get(self._deps, call.session, call.id)
         template = _TEMPLATE if roles.may(call.session.role, "links.write") else "links/settings.html"
-        return await self._render(call, forms.fill_from_link(link, self._deps), link, template=template)
+        form = forms.fill_from_link(link, self._deps).of(LINK_VERSION.of(link))
+        return await self._render(call, form, link, template=template)
 
     async def change(self, call: PageCall) -> Response:
         link = await service.get(self._deps, call.session, call.id)
@@ -88,7 +98,12 @@ class LinkFormPages(Pages[Deps]):
             return await self._render(call, call.form, link, status=402)
         try:
             change, problems = forms.read_change(call.form, link, self._deps)
-            await service.change(self._deps, call.session, link.id, change, problems)
+            session = call.expecting(LINK_VERSION).session
+            await service.change(self._deps, session, link.id, change, problems)
+        except PreconditionFailed:
+            current = await service.get(self._deps, call.session, call.id)
+            theirs = forms.fill_from_link(current, self._deps).of(LINK_VERSION.of(current))
+            return call.show_conflict(theirs, current.changed_by)
         except (Invalid, Unavailable) as error:
             return await self._render(call.refused(error), link=link)
         return _redirect_to(link, "changed", problems)
