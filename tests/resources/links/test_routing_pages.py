@@ -194,3 +194,16 @@ def flat(fields: dict[str, Any]) -> list[tuple[str, Any]]:
 def test_an_edit_of_nothing_changes_nothing(change: str) -> None:
     form = forms.read(Form({"rules.3.name": "x", "rules": "hostile", "rules.3.conditions.0.type": "unknown"}))
     assert forms.edit(form, change).form.fields["rules"] == {"0": {"name": "x", "conditions": {}}}
+
+
+async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
+    assert (await ada.post(path, {"click_limit": "5", "version": version})).status_code == 303
+    refused = await ada.post(path, {"click_limit": "7", "version": version, "password": "not shown 1"})
+    rows = re.findall(r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', refused.text)
+    assert (refused.status_code, rows) == (412, [("Click limit", "5", "7")])
+    sent = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', refused.text))
+    assert (await ada.post(path, sent)).status_code == 303
+    assert 'value="7"' in (await ada.get(path)).text

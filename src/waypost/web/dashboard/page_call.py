@@ -83,11 +83,11 @@ class PageCall:
         expected = Expected(version, frozenset([text])) if text else None
         return replace(self, known=replace(self.session, expected=expected))
 
-    def show_conflict(self, theirs: Form, by: str | None = None) -> Response:
-        """Show the stored version beside the one that was sent. `by`: who has changed it."""
+    def show_conflict(self, theirs: Form, by: str | None, yours: Form | None = None) -> Response:
+        """Show the stored version beside the one that was sent. `by`: who has changed it. `yours`: as `theirs`."""
         sent = {**self.form.fields, VERSION: theirs.text(VERSION)}
         context: dict[str, Any] = {
-            "rows": compare(theirs.fields, self.form.fields),
+            "rows": compare(theirs.fields, (yours or self.form).fields),
             "hidden": list(flatten(sent)),
             "has_file": any(isinstance(value, Upload) for value in sent.values()),
         }

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.clock import parse_timestamp
-from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
+from waypost.kit.errors import Invalid, PaymentRequired, PreconditionFailed, Problems, Unavailable
 from waypost.kit.fields import parse
 from waypost.kit.timezones import zone_names
 from waypost.kit.urls import BadUrl
@@ -69,7 +69,7 @@ class RoutingPages(Pages[Deps]):
 
     async def show(self, call: PageCall) -> Response:
         routed = await service.get(self._deps, call.session, call.id)
-        return await self._render(call, routed, forms.fill(routed))
+        return await self._render(call, routed, _shown(routed))
 
     async def save(self, call: PageCall) -> Response:
         routed = await service.get(self._deps, call.session, call.id)
@@ -82,7 +82,12 @@ class RoutingPages(Pages[Deps]):
             if form.text("action") == "test":
                 return await self._render(call, routed, form, result=self._test(routed, form, fields, problems))
             self._auth.require_active_plan(call.session)
-            await service.save(self._deps, call.session, routed.link.id, fields, problems)
+            session = call.expecting(service.ROUTING_VERSION).session
+            await service.save(self._deps, session, routed.link.id, fields, problems)
+        except PreconditionFailed:
+            theirs = _shown(current := await service.get(self._deps, call.session, call.id))
+            yours = Form({name: form.fields.get(name) for name in theirs.fields})
+            return call.show_conflict(theirs, current.link.changed_by, yours)
         except (Invalid, PaymentRequired, Unavailable) as error:
             return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
@@ -136,6 +141,10 @@ class RoutingPages(Pages[Deps]):
             "result": result,
         }
         return call.render("links/routing.html", form, **context, **_CHOICES)
+
+
+def _shown(routed: service.RoutedLink) -> Form:
+    return forms.fill(routed).of(service.ROUTING_VERSION.of(routed))
 
 
 _CHOICES: Mapping[str, Any] = {
