@@ -104,7 +104,7 @@ def test_all_formats_look_the_same_with_logo_and_frame(style: ModuleStyle, frame
     code_style = replace(plain, size=MODULE * lay_out(TEXT, plain, (300, 200)).side)
     one, *others = images(code_style, image).values()
     for other in others:
-        assert ImageStat.Stat(ImageChops.difference(one, other)).mean[0] < 1.2
+        assert ImageStat.Stat(ImageChops.difference(one, other)).mean[0] < 1
 
 
 def test_codes_in_pdf_files_share_the_work_for_their_logo() -> None:

@@ -3,11 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.qrcodes import image_cache
 from waypost.resources.qrcodes.image_cache import CodeImage, ImageCache
 
@@ -127,3 +130,19 @@ async def test_close_cancels_waiting_callers(pen: Pen) -> None:
     pen.may_draw.set()
     first, second = await asyncio.gather(*asked, return_exceptions=True)
     assert (first, isinstance(second, asyncio.CancelledError)) == (b"a".ljust(10), True)
+
+
+async def test_never_caches_a_code_without_its_logo(pen: Pen) -> None:
+    """A logo may be replaced while its code waits to be drawn."""
+    pen.may_draw.set()
+    images, contents = ImageCache(), [None, b"PNG"]
+    drawing = replace(image("a"), logo=Logo(ANY, "a.png", 20, 20, None, datetime.now(UTC)))
+
+    async def read_logo(_: str) -> bytes | None:
+        return contents.pop(0)
+
+    with pytest.raises(Unavailable):
+        await images.get_or_draw(drawing, account=ANY, read_logo=read_logo)
+    assert (await images.get_or_draw(drawing, account=ANY, read_logo=read_logo)).strip() == b"a"
+    assert (pen.drawn, contents) == (["a"], [])
+    images.close()

@@ -15,7 +15,7 @@ from sqlalchemy import update
 
 from waypost.resources.links.images.codec import TOO_MANY_PIXELS
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes.logos.preparing import prepare
+from waypost.resources.qrcodes.logos.preparing import MAX_BYTES, prepare
 
 
 def ellipse(width: int, height: int, color: str = "#c81e1e") -> Image.Image:
@@ -123,17 +123,18 @@ PNG = encoded(ellipse(90, 90))
         (encoded(GREY), (100, 60), None),
         (encoded(PALETTE, transparency=0), (100, 70), "#00ff00"),
         (encoded(NOISE, "JPEG", quality=40), (512, 293), None),
+        (encoded(Image.frombytes("RGB", (600, 600), random.Random(7).randbytes(1_080_000))), (384, 384), None),
         (PNG + b"PK\x03\x04<script>alert(1)</script>", (90, 90), "#c81e1e"),
         (encoded(Image.new("RGBA", (2_000, 2), "black")), (512, 1), None),
     ],
-    ids=["margin", "webp", "8,000 px", "CMYK", "16 bits", "palette", "noise", "polyglot", "line"],
+    ids=["margin", "webp", "8,000 px", "CMYK", "16 bits", "palette", "noise", "larger noise", "polyglot", "line"],
 )
 def test_prepares_logos(file: bytes, size: tuple[int, int], color: str | None) -> None:
     prepared = prepare(file)
     opened = Image.open(io.BytesIO(prepared.content))
     assert (opened.format, opened.size) == ("PNG", size)
     assert (prepared.width, prepared.height, prepared.color) == (*size, color)
-    assert len(prepared.content) < 300_000
+    assert len(prepared.content) <= MAX_BYTES
     assert b"script" not in prepared.content
 
 

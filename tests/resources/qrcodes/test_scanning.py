@@ -86,6 +86,12 @@ def test_scans_long_links_margins_and_small_sizes(reads: Reads, style: ModuleSty
     reads(images, [text for text, _ in drawn for _ in range(3)])
 
 
+def test_a_frame_leaves_space_around_the_code(reads: Reads) -> None:
+    styles = [CodeStyle(style=style, frame="bottom", margin=margin) for style in STYLES for margin in (0, 1)]
+    images = [image for code_style in styles for image in drawn_of(TEXT, code_style)]
+    reads(images, [TEXT] * len(images))
+
+
 def test_scans_the_largest_size(reads: Reads) -> None:
     reads([ImageFile(png(TEXT, CodeStyle(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
 
@@ -121,6 +127,9 @@ def logos(draw: st.DrawFn) -> LogoImage:
     width, height = draw(st.sampled_from([(200, 200), (300, 100), (100, 300), (400, 80), (150, 200)]))
     image = Image.new("RGBA", (width, height), draw(st.sampled_from(["#0000", "#000", "#fff", "#c81e3c"])))
     pen = ImageDraw.Draw(image)
+    if draw(st.booleans()):  # a photo, at its worst
+        image = Image.effect_noise((width, height), 200).convert("RGBA")
+        pen = ImageDraw.Draw(image)
     for _ in range(draw(st.integers(1, 6))):
         x, y, side = draw(st.integers(0, width)), draw(st.integers(0, height)), draw(st.integers(20, 150))
         shape = draw(st.sampled_from([pen.ellipse, pen.rectangle]))
@@ -132,7 +141,7 @@ def logos(draw: st.DrawFn) -> LogoImage:
 @settings(max_examples=3 if settings().max_examples < 100 else 100, derandomize=True)
 @given(
     logo=logos(),
-    slug=st.integers(1, 64).map("a".__mul__),
+    slug=st.integers(1, 40).map("a".__mul__),
     style=st.sampled_from(STYLES),
     level=st.sampled_from(LEVELS),
     size=st.integers(10, 30).map(lambda hundredths: hundredths / 100),
@@ -151,7 +160,7 @@ def test_codes_with_logos_scan(
     file = ImageFile(png(text, code_style, logo))
     images = {name: change(file.opened().convert("RGB")) for name, change in CHANGES.items()}
     assert dict(zip(images, read_by_zxing(list(images.values())), strict=True)) == {name: {text} for name in images}
-    # blurred or small, zbar takes some logos for finders
-    clear = [image for name, image in images.items() if name not in {"blurred", "a quarter"}]
-    with TemporaryDirectory() as directory:
-        assert read_by_zbar(clear, Path(directory)) == [{text}] * len(clear)
+    if not layout.hides_alignment:  # zbar looks for the hidden pattern in the logo; a warning says so
+        with TemporaryDirectory() as directory:
+            found = read_by_zbar(list(images.values()), Path(directory))
+        assert dict(zip(images, found, strict=True)) == {name: {text} for name in images}

@@ -58,8 +58,9 @@ async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, pr
 
 
 def _json(code: QrCode, deps: Deps, *_: object) -> QrCodeJson:
-    level, reasons = images.new_layout(deps, code, code.style).level, images.find_warnings(deps, code, code.style)
-    return to_json(code, level, reasons, deps.image_urls(code.id, code.style))
+    layout = images.new_layout(deps, code, code.style)
+    reasons = images.find_warnings(code, code.style, layout)
+    return to_json(code, layout.level, reasons, deps.image_urls(code.id, code.style))
 
 
 async def image(deps: Deps, request: Request) -> Response:
@@ -71,7 +72,8 @@ async def image(deps: Deps, request: Request) -> Response:
     has_logo = parse_style(style).logo
     account, target, logo = await service.find_target(deps, UUID(request.path_params["id"]), has_logo=has_logo)
     drawing = images.new_image(deps, target, style, image_format, logo)
-    headers = {"ETag": drawing.etag, "Cache-Control": "public, max-age=86400"}
+    # a code follows a new logo at once
+    headers = {"ETag": drawing.etag, "Cache-Control": "public, no-cache" if has_logo else "public, max-age=86400"}
     if is_current(request.headers.getlist("if-none-match"), drawing.etag):
         return Response(status_code=304, headers=headers)
     content = await images.draw(deps, drawing, account=account)

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TypeVar
 from uuid import UUID
 
+from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import Busy, FairQueue
 from waypost.kit.shared_cache import SharedCache
 from waypost.resources.domains.logos.model import Logo
@@ -27,6 +28,7 @@ _ENTRY_BYTES = 1_000
 _WAITING, _WAITING_EACH = 512, 128
 _PAUSE = 1.0
 """Seconds until the next attempt to draw one of many codes."""
+_REPLACED = "The logo of this code has just been changed. Try again."
 _BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
 
 T = TypeVar("T")
@@ -49,7 +51,7 @@ class CodeImage:
 
 
 def draw_image(image: CodeImage, logo: bytes | None = None) -> bytes:
-    """`logo`: the content of the logo. None if it was deleted meanwhile."""
+    """`logo`: the content of the logo."""
     from waypost.resources.qrcodes import drawing  # noqa: PLC0415  # 3 MB, only for images
 
     draw = {"png": drawing.png, "svg": drawing.svg, "pdf": drawing.pdf}[image.format]
@@ -100,6 +102,8 @@ class ImageCache:
     async def _draw_with_logo(self, image: CodeImage, account: UUID, read_logo: ReadLogo | None) -> bytes:
         async with self._turn(account):
             logo = await read_logo(image.logo.name) if read_logo and image.logo else None
+            if image.logo and logo is None:
+                raise Unavailable(_REPLACED)  # the next request finds the new one; nothing is cached
             return await self._run(partial(draw_image, image, logo))
 
     async def _draw_in_turn(self, account: UUID, draw: Callable[[], T]) -> T:

@@ -35,5 +35,5 @@ def new_layout(deps: Deps, code: QrCode, style: CodeStyle) -> Layout:
     return lay_out(deps.encoded_url(code.target), style, size)
 
 
-def find_warnings(deps: Deps, code: QrCode, style: CodeStyle) -> list[str]:
-    return list(warnings(style, new_layout(deps, code, style), has_logo=code.logo is not None))
+def find_warnings(code: QrCode, style: CodeStyle, layout: Layout) -> list[str]:
+    return list(warnings(style, layout, has_logo=code.logo is not None))

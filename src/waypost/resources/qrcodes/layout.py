@@ -22,6 +22,8 @@ _VERSION_FROM = _CENTERED_FROM = 7
 """From this version on, a code says its version, and has an alignment pattern in its middle."""
 _CLEAR = 1
 """Modules around a logo that are kept free."""
+_FRAME_MARGIN = 2
+"""Modules between a frame and the code at least: readers find no finder that touches it."""
 _ALIGNMENT = 5
 """Modules per side of an alignment pattern. One in the middle is hidden as a whole."""
 OUTER_RADIUS, INNER_RADIUS = 2, 1
@@ -57,6 +59,11 @@ class Layout:
     logo: Size
     """Pixels."""
     has_frame: bool
+
+    @property
+    def hides_alignment(self) -> bool:
+        """Whether the logo hides the alignment pattern in the middle."""
+        return self.logo_size > 0 and self.version >= _CENTERED_FROM
 
     @property
     def modules(self) -> int:
@@ -122,7 +129,9 @@ def lay_out(text: str, style: CodeStyle, logo: Size | None = None) -> Layout:
     The logo is smaller than in the style if that would hide too much, and left out where nothing holds.
     """
     version, level, size = _choose(len(text.encode()), style.level, style.logo_size if style.logo else 0.0, logo)
-    return Layout(version, level, style.margin, size, logo or (1, 1), has_frame=style.frame != "none")
+    has_frame = style.frame != "none"
+    margin = max(style.margin, _FRAME_MARGIN) if has_frame else style.margin
+    return Layout(version, level, margin, size, logo or (1, 1), has_frame=has_frame)
 
 
 @lru_cache(1_024)
@@ -133,7 +142,7 @@ def _choose(
     for size in _sizes(logo_size) if logo else ():
         for version in range(1, MAX_LOGO_VERSION + 1):
             ground = _ground(17 + 4 * version, size, logo or (1, 1))
-            for raised in _LEVELS[_LEVELS.index(level) :]:
+            for raised in reversed(_LEVELS[_LEVELS.index(level) :]):  # the highest one costs nothing
                 if _fits(count, version, raised) and _holds(version, raised, ground):
                     return version, raised, size
     for version in range(1, _LAST_VERSION + 1):
@@ -180,7 +189,11 @@ def _covered(modules: int, ground: Size) -> Iterator[Module]:
 
 @lru_cache(4_096)
 def _holds(version: int, level: ErrorCorrection, ground: Size) -> bool:
-    """Whether no block loses more than half of what it can restore, and no pattern is hidden that readers need."""
+    """Whether no block loses more than half of what it can restore, and no pattern is hidden but one in the middle.
+
+    Readers can do without that one, but some take parts of a logo for it: it is hidden only where a URL needs so many
+    modules, and a warning says so.
+    """
     middle = 8 + 2 * version
     codewords, blocks = _codewords(version), _blocks(version, level)
     hidden = set()
@@ -221,24 +234,33 @@ def _codewords(version: int) -> dict[Module, int]:
 
     Bits run in columns two modules wide, up and down in turn, from the right. The left column is the timing pattern.
     """
-    modules = 17 + 4 * version
+    modules, patterns = 17 + 4 * version, _patterns(version)
     places: list[Module] = []
     for number, right in enumerate([*range(modules - 1, 6, -2), 5, 3, 1]):
         rows = range(modules) if number % 2 else range(modules - 1, -1, -1)
-        places += [(x, y) for y in rows for x in (right, right - 1) if not _is_pattern(version, x, y)]
+        places += [module for y in rows for module in ((right, y), (right - 1, y)) if module not in patterns]
     return {module: bit // 8 for bit, module in enumerate(places)}
 
 
-def _is_pattern(version: int, x: int, y: int) -> bool:
-    """Whether the module is in a finder, timing or alignment pattern, or says the format or version."""
-    far = 9 + 4 * version
-    if 6 in {x, y} or (x < 9 and y < 9) or (x >= far and y < 9) or (x < 9 and y >= far):
-        return True
-    if version >= _VERSION_FROM and ((far - 3 <= x < far and y < 6) or (far - 3 <= y < far and x < 6)):
-        return True
+def _patterns(version: int) -> set[Module]:
+    """Return the modules of finders, timing and alignment patterns, and those that say the format or version."""
+    modules, far = 17 + 4 * version, 9 + 4 * version
+    boxes = [(0, 0, 9, 9), (far, 0, 8, 9), (0, far, 9, 8), (6, 0, 1, modules), (0, 6, modules, 1)]
+    if version >= _VERSION_FROM:
+        boxes += [(far - 3, 0, 3, 6), (0, far - 3, 6, 3)]
     middles = _alignment(version)
-    near = [(a, b) for a in middles for b in middles if abs(a - x) <= 2 and abs(b - y) <= 2]
-    return bool(near) and near[0] not in {(6, 6), (6, middles[-1]), (middles[-1], 6)}
+    boxes += [
+        (x - 2, y - 2, _ALIGNMENT, _ALIGNMENT)
+        for x in middles
+        for y in middles
+        if (x, y) not in {(6, 6), (6, middles[-1]), (middles[-1], 6)}
+    ]
+    return {
+        (x, y)
+        for left, top, width, height in boxes
+        for x in range(left, left + width)
+        for y in range(top, top + height)
+    }
 
 
 def _alignment(version: int) -> Sequence[int]:

@@ -140,7 +140,7 @@ class DesignPages(Pages[Deps]):
         if new.code_style != code.style:  # what was saved is drawn as well as it can be
             service.check_logo(self._deps, code, new.code_style, problems)
         style = code.style if problems else new.code_style
-        texts = _texts(style)
+        texts, layout = _texts(style), images.new_layout(self._deps, code, style)
         preview = f"/links/{code.link_id}/qrcode/preview?logo_name={code.logo.name if code.logo else ''}&"
         return {
             "form": form.with_errors(problems.errors),
@@ -149,9 +149,9 @@ class DesignPages(Pages[Deps]):
             "code": code,
             "short_url": code.target.short_url(self._deps.shared_domain),
             "is_saved": style == code.style and not problems,
-            "warnings": images.find_warnings(self._deps, code, style),
+            "warnings": images.find_warnings(code, style, layout),
             "preview_url": preview + urlencode(texts),
-            "layout": images.new_layout(self._deps, code, style),
+            "layout": layout,
             "preview": preview,
             "presets": [
                 (name, fields, urlencode(texts | fields), presets.is_chosen(fields, style))

@@ -14,6 +14,10 @@ LIGHT_ON_DARK = (
 NARROW_MARGIN = (
     f"The margin is smaller than {MIN_MARGIN} modules. On a dark or busy background, scanners may not find the code."
 )
+LONG_URL = (
+    "The short URL is long, so the logo hides a pattern in the middle that some readers look for. Use a shorter slug or"
+    " domain, or no logo."
+)
 NO_SPACE_FOR_LOGO = "The short URL is too long for a code with a logo, which is left out."
 
 _MIN_PIXELS = 2.5  # per module; with fewer, readers begin to miss codes
@@ -38,6 +42,8 @@ def warnings(style: CodeStyle, layout: Layout, *, has_logo: bool) -> Iterator[st
             f"At {style.size} pixels a module is {_truncate(pixels)} pixels wide, which is hard to read."
             f" A size of {_SHARP_PIXELS * layout.side} or more makes it sharp."
         )
+    if layout.hides_alignment:
+        yield LONG_URL
     if style.logo and has_logo and layout.logo_size < style.logo_size:
         yield (
             f"The logo is drawn with a size of {layout.logo_size}: a larger one would hide too much of this code."

@@ -7,14 +7,10 @@ from typing import Any
 
 import segno
 
-from waypost.resources.qrcodes.drawing.decoys import has_decoy
 from waypost.resources.qrcodes.layout import Layout, Module
 
 MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 """The capacity of a code, by level."""
-
-
-_MASKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +33,9 @@ class Matrix:
 
 @lru_cache(256)
 def make_matrix(text: str, layout: Layout) -> Matrix:
-    """Encode the text, without the modules that the logo hides.
-
-    The mask is the standard's choice, unless the logo would look like a finder with it.
-    """
-    rows = _encode(text, layout)
-    if layout.logo_size and has_decoy(rows, layout):
-        others = (_encode(text, layout, mask) for mask in range(_MASKS))
-        rows = next((other for other in others if not has_decoy(other, layout)), rows)
-    return Matrix(len(rows), tuple(map(bytes, rows)))
-
-
-def _encode(text: str, layout: Layout, mask: int | None = None) -> list[bytearray]:
-    options: dict[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False, "mask": mask}
+    """Encode the text, without the modules that the logo hides."""
+    options: dict[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False}
     rows = [bytearray(row) for row in segno.make(text, error=layout.level, version=layout.version, **options).matrix]
     for x, y in layout.hidden:
         rows[y][x] = 0
-    return rows
+    return Matrix(len(rows), tuple(map(bytes, rows)))

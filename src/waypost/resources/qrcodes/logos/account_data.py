@@ -9,7 +9,9 @@ from typing_extensions import TypedDict
 from waypost.context import Context
 from waypost.database import Database, Tx
 from waypost.kit.clock import timestamp
+from waypost.kit.errors import NotFound
 from waypost.kit.fields import TimestampText
+from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store
 
 
@@ -34,7 +36,12 @@ async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[l
 
 
 async def add(tx: Tx, account_id: UUID, logo: store.Logo, content: bytes) -> None:
-    """Set the logo, if there is none."""
+    """Set the logo, if there is none. One of a domain that was deleted meanwhile is left out."""
+    if logo.owner_id != account_id:
+        try:
+            await domains.get_for_update(tx, account_id, logo.owner_id)
+        except NotFound:
+            return
     if await store.find(tx, logo.owner_id) is None:
         await store.save(tx, account_id, logo, content)
 

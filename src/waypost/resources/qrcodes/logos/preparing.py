@@ -13,7 +13,7 @@ from waypost.resources.links.images.media import BadImage, new_name
 
 MIN_SIDE, MAX_SIDE = 16, 512
 """Pixels of the longer side."""
-_MAX_BYTES = 150_000
+MAX_BYTES = 150_000
 _COLORS = 256
 """Of a PNG that would have more bytes otherwise."""
 _VISIBLE = 16
@@ -50,7 +50,8 @@ def prepare(content: bytes) -> PreparedLogo:
         raise BadImage(TOO_SMALL)
     color = None if is_opaque else _average(image)
     image.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
-    return PreparedLogo(_encode(image.convert("RGB") if is_opaque else image), *image.size, color)
+    image, content = _encode(image.convert("RGB") if is_opaque else image)
+    return PreparedLogo(content, *image.size, color)
 
 
 def _with_alpha(image: Image.Image) -> Image.Image:
@@ -75,9 +76,14 @@ def _average(image: Image.Image) -> str:
     return "#" + "".join(f"{round(channel):02x}" for channel in mean)
 
 
-def _encode(image: Image.Image) -> bytes:
+def _encode(image: Image.Image) -> tuple[Image.Image, bytes]:
+    """Encode the image with fewer colors, and smaller, until it is within the bound."""
     content = _to_png(image)
-    return content if len(content) <= _MAX_BYTES else _to_png(image.quantize(_COLORS, Image.Quantize.FASTOCTREE))
+    while len(content) > MAX_BYTES:
+        content = _to_png(image.quantize(_COLORS, Image.Quantize.FASTOCTREE))
+        if len(content) > MAX_BYTES:
+            image = image.resize([max(1, 3 * side // 4) for side in image.size], Image.Resampling.LANCZOS)
+    return image, content
 
 
 def _to_png(image: Image.Image) -> bytes:
