@@ -27,7 +27,8 @@ BURST = 50
 def measure(run: Run) -> list[Row]:
     store, directory = run.store(run.many), run.new_directory()
     paths = write(directory / "paths", [f"/api/v1/links/{UUID(bytes=row)}" for row in _some_ids(store)])
-    bursts, turns = (write(directory / name, asyncio.run(_new_keys(store))) for name in ("bursts", "turns"))
+    names = ("bursts", "turns", "unchanged", "changed")
+    bursts, turns, *others = (write(directory / name, asyncio.run(_new_keys(store))) for name in names)
     with waypost(store, directory) as ours:
         body = asyncio.run(_one_body(ours.port, paths, turns))
         (directory / "body").write_bytes(body)
@@ -39,6 +40,7 @@ def measure(run: Run) -> list[Row]:
             return [
                 _compare(run, ours, bare, [str(paths), str(bursts), str(BURST), further], "keys in bursts of 50"),
                 _compare(run, ours, bare, [str(paths), str(turns), "1", further], "one request per key in turn"),
+                _unchanged(run, ours, [[str(paths), str(keys), str(BURST), further] for keys in others]),
             ]
 
 
@@ -46,6 +48,15 @@ def _compare(run: Run, ours: Server, bare: Server, arguments: list[str], how: st
     own, other = wrk.alternate(run, [Contender(server, "keys.lua", arguments) for server in (ours, bare)])
     detail = f"Waypost {wrk.spread(own)}, p99 {wrk.p99(own):.0f} ms; minimal FastAPI {wrk.spread(other)}"
     return measured(f"`GET /v1/links/{{id}}`, {how}, relative to minimal FastAPI", wrk.rate_ratio(own, other), detail)
+
+
+def _unchanged(run: Run, ours: Server, arguments: list[list[str]]) -> Row:
+    """`If-None-Match` matches, so that there is no body. Each kind of request has keys of its own."""
+    conditional = [*arguments[0], "*"]
+    contenders = [Contender(ours, "keys.lua", each) for each in (conditional, arguments[1])]
+    unchanged, whole = wrk.alternate(run, contenders)
+    detail = f"304 {wrk.spread(unchanged)}; 200 {wrk.spread(whole)}"
+    return measured("`GET /v1/links/{id}` answered 304, relative to 200", wrk.rate_ratio(unchanged, whole), detail)
 
 
 def _some_ids(store: Store) -> list[bytes]:
