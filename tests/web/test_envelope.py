@@ -20,6 +20,7 @@ SPECIFIED = [
     (errors.MethodNotAllowed(["GET"]), 405, "method_not_allowed"),
     (errors.UnregistrableName(), 406, None),
     (errors.InProgress(), 409, "http_error"),
+    (errors.PreconditionFailed(), 412, "http_error"),
     (errors.TooLarge(1 << 20), 413, "http_error"),
     (errors.Invalid({"slug": ["Taken."]}), 422, "validation_error"),
     (errors.RateLimited(7), 429, "rate_limited"),
