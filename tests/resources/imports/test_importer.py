@@ -130,12 +130,36 @@ async def test_notes_and_external_ids_come_along_where_they_can(db: Database, al
         "The note is cut off after 2,000 characters (c)",
     ]
     assert (await run(deps, alice, Pages([page]))).counts.unchanged == 4
-    page[0], page[1], page[3] = marked("a", "5"), marked("b", "6"), marked("d", "5")
+    page[0], page[1], page[3] = marked("a", "5", ""), marked("b", "6"), marked("d", "5")
     report = await run(deps, alice, Pages([page]))
     assert (report.counts.updated, report.warnings[1:]) == (3, ["The external ID is left out: another link has it (d)"])
     assert await found() == [("5", None), ("6", None), (None, "n" * 2_000), ("4", None)]
     page[3] = replace(page[3], title="Another")
     assert (await run(deps, alice, Pages([page]))).warnings[1:] == []
+
+
+async def test_options_that_were_set_here_stay(db: Database, alice: Person) -> None:
+    def sent(**fields: Any) -> SourceLink:
+        return replace(link("a"), **fields)
+
+    async def options() -> tuple[str | None, ...]:
+        found = (await stored(db))["a"]
+        return found.forward_query, found.note, found.external_id
+
+    deps = new_deps(db)
+    await run(deps, alice, Pages([[sent(note="One", forwards_query=True)]]))
+    before = (await stored(db))["a"]
+    async with db.write() as tx:
+        await link_store.save(tx, [(before, replace(before, forward_query="none", external_id="LOCAL-ID"))])
+    for fields, expected in (
+        ({"note": "Two", "forwards_query": True}, ("none", "Two", "LOCAL-ID")),
+        ({"forwards_query": True}, ("none", "Two", "LOCAL-ID")),  # a column that was removed
+        ({"note": "Two", "external_id": ""}, (None, "Two", "LOCAL-ID")),
+        ({"note": "Two", "external_id": "not valid"}, (None, "Two", "LOCAL-ID")),
+        ({"note": "", "external_id": "1"}, (None, None, "1")),
+    ):
+        await run(deps, alice, Pages([[sent(**fields)]]))
+        assert await options() == expected
 
 
 async def test_creates_a_link_again_that_was_deleted_here(db: Database, alice: Person) -> None:

@@ -169,7 +169,7 @@ class Decider:
             link_id, digest = known.get(draft.key, (None, ""))
             if link_id is None or (link_id not in existing and not draft.source.archived):
                 new.append(draft)
-            elif link_id in existing and (fields := rules.changed_fields(digest, draft.digest)):
+            elif link_id in existing and (fields := rules.changed_fields(digest, draft)):
                 differing[link_id] = draft, fields
             else:  # or a link of an archive that was deleted here
                 unchanged.append(link_id)
@@ -210,14 +210,18 @@ class Decider:
 
         def freed(draft: Draft, link_id: UUID, kept: str | None) -> Draft:
             external_id = draft.link.external_id
-            if external_id is None or link_of.setdefault(external_id, link_id) == link_id:
+            if external_id is None:
+                if not draft.source.external_id:
+                    return draft  # else it is not valid, which `warnings_about` says
+            elif link_of.setdefault(external_id, link_id) == link_id:
                 return draft
-            done.warn("The external ID is left out: another link has it", draft.example)
+            else:
+                done.warn("The external ID is left out: another link has it", draft.example)
             return replace(draft, link=replace(draft.link, external_id=kept))
 
         return [freed(draft, draft.link.id, None) for draft in new], [
             replace(change, draft=freed(change.draft, change.before.id, change.before.external_id))
-            if {"options", "archived"} & set(change.names)
+            if {"external_id", "archived"} & set(change.names)
             else change
             for change in changed
         ]

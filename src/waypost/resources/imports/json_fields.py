@@ -78,6 +78,11 @@ def text(row: Row, name: str) -> str | None:
     return value or None
 
 
+def sent_text(row: Row, name: str) -> str | None:
+    """None for a missing field, and "" for a null or empty one. Raises BadField."""
+    return (text(row, name) or "") if name in row else None
+
+
 def required_text(row: Row, name: str) -> str:
     """Raises BadField."""
     value = text(row, name)

@@ -36,9 +36,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
 LINK_FIELDS = ("domain_id", "destination_url", "title", "tags", "is_enabled", "expires_at")
 _link_values = attrgetter(*LINK_FIELDS)
 OPTIONS = ("forward_query", "note", "external_id")
-FIELDS = (*LINK_FIELDS, "addresses", "clicks", "routing", "click_limit", "options", "archived")
+FIELDS = (
+    *LINK_FIELDS,
+    *("addresses", "clicks", "routing", "click_limit", "forward_query", "archived", "note", "external_id"),
+)
 """What is compared with the last import. Only what differs is changed, so that changes made here stay."""
-_DIGEST_SIZE = 8  # hexadecimal digits per field; the last two have none for most links of another service
+_DIGEST_SIZE = 8  # hexadecimal digits per field; the last ones are left out if they are empty, as for most links
 _KEPT = {
     *("id", "account_id", "slug", "folded_slug", "clicks", "og_image_file_name", "og_image_bytes"),
     *("created_at", "created_by"),
@@ -158,7 +161,8 @@ def with_template(link: Link, utm: Mapping[UtmKey, str]) -> Link:
 def _options(source: SourceLink) -> tuple[Mapping[str, Any], Errors]:
     """Return the fields of the link, and the problems of those that are left out."""
     note = source.note and _CONTROLS.sub("", source.note)[:MAX_NOTE]
-    sent = {"forward_query": "all" if source.forwards_query else None, "note": note, "external_id": source.external_id}
+    external_id = source.external_id or None
+    sent = {"forward_query": "all" if source.forwards_query else None, "note": note, "external_id": external_id}
     if not any(sent.values()):
         return {}, {}
     options, problems = parse(LinkOptionsChange, sent)
@@ -208,19 +212,23 @@ def warnings_about(draft: Draft) -> Iterator[str]:
         yield f"Tags after the first {MAX_TAGS} are left out"
 
 
-def changed_fields(before: str, after: str) -> list[str]:
-    """`before`: "" for a link that was not imported before."""
-    size = _DIGEST_SIZE
+def changed_fields(before: str, draft: Draft) -> list[str]:
+    """`before`: the digest of its last import. What the source does not send stays as it is here."""
+    unsent = {name for name in ("note", "external_id") if getattr(draft.source, name) is None}
     return [
         name
         for number, name in enumerate(FIELDS)
-        if before[number * size : (number + 1) * size] != after[number * size : (number + 1) * size]
+        if name not in unsent and _part(before, number) != _part(draft.digest, number)
     ]
+
+
+def _part(digest: str, number: int) -> str:
+    return digest[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE] or _digest_of("")
 
 
 def apply_changes(link: Link, new: Link, names: Collection[str]) -> Link:
     """Return the link with those fields of `new` that changed at the source."""
-    replaced = {name for name in names if name in LINK_FIELDS} | (set(OPTIONS) if "options" in names else set())
+    replaced = {name for name in names if name in {*LINK_FIELDS, *OPTIONS}}
     replaced |= {"utm_params"} if "destination_url" in names else set()
     if "archived" in names:
         replaced = Link.__dataclass_fields__.keys() - _KEPT - ({"og_image"} if link.og_image_file_name else set())
@@ -251,14 +259,12 @@ def _digest(link: Link, source: SourceLink) -> str:
         _routing_text(source),
         str(link.click_limit or ""),
     )
-    options = "all" if source.forwards_query else ""
-    if source.note or source.external_id:
-        options = json.dumps([options, source.note, source.external_id])
-    if options:
-        texts = *texts, options
-    if source.archived:
-        texts = *texts, "", json.dumps(source.archived.to_compare(link), sort_keys=True)
-    return "".join(map(_digest_of, texts))
+    rare = ["all" if source.forwards_query else ""]
+    rare.append(json.dumps(source.archived.to_compare(link), sort_keys=True) if source.archived else "")
+    rare += [source.note or "", source.external_id or ""]
+    while rare and not rare[-1]:
+        rare.pop()
+    return "".join(map(_digest_of, (*texts, *rare)))
 
 
 @lru_cache(1_000)  # links of a page have most texts in common

@@ -111,8 +111,9 @@ class SourceLink:
     forwards_query: bool = False
     """Whether visitors' parameters are added to the destination."""
     note: str | None = None
+    """None: the source has no notes, so that those given here stay."""
     external_id: str | None = None
-    """Of the link in a third system."""
+    """Of the link in a third system. None: as for the note."""
     lost_rules: Sequence[str] = ()
     """Rules that cannot be expressed here, in a few words each: the link is imported disabled."""
     bot_clicks: int = 0

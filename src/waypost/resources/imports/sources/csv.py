@@ -117,8 +117,8 @@ class Csv:
             expires_at=self._time(sheet, fields, "expires_at", left_out),
             is_enabled=bool(is_on),
             clicks=clicks,
-            note=fields.get("note"),
-            external_id=fields.get("external_id"),
+            note=sheet.option(fields, "note"),
+            external_id=sheet.option(fields, "external_id"),
             left_out=left_out,
             place=f"Line {row.line:,}",
         )

@@ -13,6 +13,7 @@ from waypost.resources.imports.json_fields import (
     read_links,
     required_text,
     rows,
+    sent_text,
     text,
     time,
 )
@@ -110,8 +111,8 @@ class Dub:
                 fallback_url=text(row, "expiredUrl"),
             ),
             forwards_query=True,  # of every link
-            note=text(row, "comments"),
-            external_id=text(row, "externalId"),
+            note=sent_text(row, "comments"),
+            external_id=sent_text(row, "externalId"),
             left_out=[
                 *(["preview text and image"] if row.get("proxy") else []),
                 *(["cloaking"] if row.get("rewrite") else []),

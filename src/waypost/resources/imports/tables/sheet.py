@@ -224,6 +224,10 @@ class Sheet:
             hostname = split(hostname)[0]
         return Address(hostname or self._options.site, path.removeprefix("/"))
 
+    def option(self, fields: Fields, name: str) -> str | None:
+        """Return None if the file has no such column, and "" for an empty cell."""
+        return fields.get(name, "" if name in self._fields else None)
+
     def id_of(self, fields: Fields, address: Address | None) -> str | None:
         """Return None for a row without any. `address`: see `address_of`."""
         if "id" in fields:
