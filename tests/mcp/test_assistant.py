@@ -39,10 +39,11 @@ async def test_manages_links(service: Service, website: Website, key: str, conne
         assert found["short_url"] == short_url
         synced = {"external_id": f"{slug}/1", "destination_url": website.url, "options": {"note": "A note"}}
         other = await ask(assistant, "update_link", **synced)
-        changed = await ask(
-            assistant, "update_link", external_id=f"{slug}/1", title="", options={"forward_path": False}
-        )
-        assert (changed["id"], changed["title"]) == (other["id"], "Untitled")
+        by_id: dict[str, Any] = {"external_id": f"{slug}/1", "options": {"forward_path": False}}
+        changed = await ask(assistant, "update_link", **by_id, title="", status="inactive")
+        assert (changed["id"], changed["title"], changed["status"]) == (other["id"], "Untitled", "inactive")
+        empty = await refusal(assistant, "update_link", external_id="", title="A")
+        assert empty == "external_id: This must not be empty."
         whole = await ask(assistant, "get_link", link=other["id"])
         assert whole["options"] == {"forward_path": False, "note": "A note", "external_id": f"{slug}/1"}
         assert (await ask(assistant, "find_links", external_id=f"{slug}/1"))["total"] == 1

@@ -226,7 +226,7 @@ export class Links extends Resource {
   }
 
   /** Create the link with this external ID, or change the fields that are given. Several calls at once make one link. */
-  upsert(externalId: string, link: WithImage<types.LinkCreate>, options?: CallOptions): Promise<types.Link> {
+  upsert(externalId: string, link: WithImage<types.LinkUpsert>, options?: CallOptions): Promise<types.Link> {
     return this.sender.send(readData, "PUT", path`links/by-external-id/${externalId}`, { body: link }, options);
   }
 }

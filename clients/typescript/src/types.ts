@@ -855,6 +855,32 @@ export interface LinkUpdate {
   /** `inactive` disables the link */
   status?: LinkStatus;
 }
+export interface LinkUpsert {
+  /** http:// or https:// URL that visitors are redirected to, including the UTM parameters */
+  destination_url?: string | null;
+  /** Path of the short URL: letters, digits, hyphens and underscores. Default: generated */
+  slug?: string | null;
+  /** Title. Default: the title of the destination's page */
+  title?: string | null;
+  /** Verified or unverified domain of the account. Default: the shared domain */
+  hostname?: string | null;
+  /** Title in link previews */
+  og_title?: string | null;
+  /** Description in link previews */
+  og_description?: string | null;
+  /** URL of the image in link previews */
+  og_image?: string | null;
+  /** UTM parameters, which are added to the destination URL */
+  utm_params?: UtmParamsInput | null;
+  /** Tags */
+  tags?: string[] | null;
+  /** Time of expiry; null for never */
+  expires_at?: TimeInput | null;
+  /** IDs of the pixels that fire on the link */
+  pixel_ids?: string[] | null;
+  /** Options of the link; those that are left out stay as they are */
+  options?: LinkOptionsUpdate | null;
+}
 /** Parameters of the operation: List a link's clicks */
 export interface LinksClicksQuery {
   /**

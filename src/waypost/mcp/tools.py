@@ -89,10 +89,13 @@ class Tools:
             raise ToolError("Name the link by either link or external_id.")
         if "link" in given:
             return self._whole_link(await self._api.send("links_update", await self._id(given), body=changes))
-        external_id = given["external_id"]
-        found = (await self._api.get("links_list", external_id=external_id))["data"]
-        operation, id_ = ("links_update", found[0]["id"]) if found else ("links_upsert", external_id)
-        return self._whole_link(await self._api.send(operation, id_, body=changes))
+        if not given["external_id"]:
+            raise ToolError("external_id: This must not be empty.")
+        status = {"status": changes.pop("status")} if "status" in changes else {}
+        answer = await self._api.send("links_upsert", given["external_id"], body=changes)
+        if status:  # which PUT does not take
+            answer |= await self._api.send("links_update", answer["data"]["id"], body=status)
+        return self._whole_link(answer)
 
     async def _delete_link(self, given: Arguments) -> ToolAnswer:
         await self._api.send("links_delete", await self._id(given))

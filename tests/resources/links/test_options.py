@@ -187,7 +187,7 @@ async def test_upserts_a_link(env: Env) -> None:
     link = made.json()["data"]
     assert await options(env, link) == {**NOTHING, "external_id": "A/1?#%é"}
     note = {"note": "n", "external_id": "A/1?#%é"}
-    changed = await put(env, "A%2F1%3F%23%25%C3%A9", title="B", tags=None, options=note)
+    changed = await put(env, "A%2F1%3F%23%25%C3%A9", title="B", slug=None, destination_url=None, options=note)
     assert (changed.status_code, changed.json()["data"]) == (200, {**link, "title": "B", "updated_at": ANY})
     assert await options(env, link) == {**NOTHING, **note}
     others = await put(env, "A%2F1%3F%23%25%C3%A9", who=env.bob, destination_url=env.site.url())
@@ -198,9 +198,29 @@ async def test_upserts_a_link(env: Env) -> None:
     assert again.json()["data"]["id"] != link["id"]
 
 
+async def test_an_upsert_clears_what_is_null(env: Env) -> None:
+    cleared: dict[str, Any] = dict.fromkeys(("title", "og_title", "og_description", "og_image", "expires_at", "tags"))
+    cleared |= dict.fromkeys(("pixel_ids", "hostname", "options"))
+    ends = timestamp(env.clock() + timedelta(hours=1))
+    made = await put(env, "1", destination_url=env.site.url(), **{**cleared, "slug": None, "utm_params": None})
+    assert made.status_code == 201, made.text
+    sent = {"title": "A", "og_title": "B", "og_image": env.site.url("/c.png"), "expires_at": ends, "tags": ["x"]}
+    await put(env, "1", **sent, pixel_ids=[await env.pixel()], options={"note": "n", "forward_path": True})
+    answer = await put(env, "1", **cleared)
+    link = answer.json()["data"]
+    assert (link["title"], link["tags"], link["pixel_ids"], link["hostname"]) == ("Untitled", [], [], "go.test")
+    assert {link[name] for name in ("og_title", "og_description", "og_image", "expires_at")} == {None}
+    assert await options(env, link) == {**NOTHING, "note": "n", "forward_path": True, "external_id": "1"}
+    await put(env, "1", options={"note": None})
+    assert await options(env, link) == {**NOTHING, "forward_path": True, "external_id": "1"}
+    marked = await put(env, "1", destination_url=env.site.url(), utm_params={"utm_source": "a"})
+    plain = await put(env, "1", destination_url=env.site.url(), utm_params=None)
+    assert (marked.json()["data"]["utm_params"], plain.json()["data"]["utm_params"]) == ({"utm_source": "a"}, {})
+
+
 async def test_a_repeated_upsert_changes_and_visits_nothing(env: Env) -> None:
     ends = timestamp(env.clock() + timedelta(hours=1))
-    sent = {"destination_url": env.site.url(), "utm_params": {"utm_source": "a"}, "expires_at": ends, "title": None}
+    sent = {"destination_url": env.site.url(), "utm_params": {"utm_source": "a"}, "expires_at": ends, "slug": None}
     first = await put(env, "1", **sent)
     env.clock.move(timedelta(hours=2))
     env.site.pages.clear()

@@ -1046,25 +1046,25 @@ class Links:
         self,
         external_id: str,
         *,
-        destination_url: str,
+        destination_url: str | Omitted | None = OMITTED,
         slug: str | Omitted | None = OMITTED,
         title: str | Omitted | None = OMITTED,
         hostname: str | Omitted | None = OMITTED,
         og_title: str | Omitted | None = OMITTED,
         og_description: str | Omitted | None = OMITTED,
         og_image: str | Omitted | None = OMITTED,
-        utm_params: UtmParams | UtmParamsInput | Omitted = OMITTED,
+        utm_params: UtmParams | UtmParamsInput | Omitted | None = OMITTED,
         tags: Sequence[str] | Omitted | None = OMITTED,
         expires_at: datetime | str | Omitted | None = OMITTED,
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
-        options: LinkOptionsUpdate | Omitted = OMITTED,
+        options: LinkOptionsUpdate | Omitted | None = OMITTED,
         og_image_file: File | Omitted = OMITTED,
     ) -> Link:
         """Create or change a link by its external ID.
 
         Creates the link with this external ID (201), or changes the fields that you send (200): those that
-        are left out or None stay, and a link that exists needs no `destination_url`. The same destination
-        is not fetched again. Of several requests at once, one creates the link.
+        are left out stay, None clears, and a link that exists needs no `destination_url`. The same
+        destination is not fetched again. Of several requests at once, one creates the link.
 
         Args:
             external_id: External ID of the link.

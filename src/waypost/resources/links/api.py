@@ -19,7 +19,15 @@ from waypost.resources.links.lists import listing
 from waypost.resources.links.lists.query import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.routing import api as routing_api
-from waypost.resources.links.schemas import LINK_VERSION, MAX_EXTERNAL_ID, LinkChange, LinkJson, NewLink, to_json
+from waypost.resources.links.schemas import (
+    LINK_VERSION,
+    MAX_EXTERNAL_ID,
+    LinkChange,
+    LinkJson,
+    LinkSync,
+    NewLink,
+    to_json,
+)
 from waypost.resources.links.tags import api as tag_api
 from waypost.web import (
     PAGING,
@@ -81,12 +89,12 @@ async def update(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, 
     return await service.change(deps, caller, link_id, change, problems)
 
 
-async def upsert(deps: Deps, caller: Caller, external_id: str, new: NewLink, problems: Problems) -> Response:
+async def upsert(deps: Deps, caller: Caller, external_id: str, fields: LinkSync, problems: Problems) -> Response:
     """Creates the link with this external ID (201), or changes the fields that you send (200): those that are left out
-    or null stay, and a link that exists needs no `destination_url`. The same destination is not fetched again. Of
+    stay, null clears, and a link that exists needs no `destination_url`. The same destination is not fetched again. Of
     several requests at once, one creates the link.
     """
-    link, is_new = await sync.upsert(deps, caller, external_id, new, problems)
+    link, is_new = await sync.upsert(deps, caller, external_id, fields, problems)
     response = data(to_json(link, deps))
     response.status_code = 201 if is_new else 200
     return response
@@ -136,7 +144,7 @@ ENDPOINTS = [
         "links:write",
         Data[LinkJson],
         may_create=True,
-        body=NewLink,
+        body=LinkSync,
         parameters=(
             {**parameter("external_id", _EXTERNAL_ID, "External ID of the link", "product-4711"), "in": "path"},
         ),

@@ -150,6 +150,12 @@ class NewLink(LinkFields):
         return getattr(self, field) is not None
 
 
+class LinkSync(LinkFields):
+    """Creates a link as `NewLink`, or changes it as `LinkChange`."""
+
+    EXAMPLE: ClassVar = NewLink.EXAMPLE
+
+
 class LinkChange(LinkFields):
     """Changes the fields that were sent; null clears."""
 

@@ -1,5 +1,6 @@
 """Keeps links in step with another system, which knows them by external IDs."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from waypost.kit.urls import BadUrl
 from waypost.resources.links import rules, service, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink
+from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, LinkSync, NewLink
 
 _ATTEMPTS = 3
 _LEADING = ("destination_url", "utm_params")
@@ -18,7 +19,7 @@ _DIFFERS = "This differs from the external ID in the path. Leave it out, or send
 
 
 async def upsert(
-    deps: Deps, caller: accounts.Caller, external_id: str, new: NewLink, problems: Problems
+    deps: Deps, caller: accounts.Caller, external_id: str, fields: LinkSync, problems: Problems
 ) -> tuple[Link, bool]:
     """Create the link, or change the fields that were sent. Return whether it is new. Raises Invalid and Unavailable.
 
@@ -26,17 +27,18 @@ async def upsert(
     """
     valid, wrong = parse(LinkOptionsChange, {"external_id": external_id})
     problems.errors.update(wrong.errors)
-    options = new.options or LinkOptionsChange()
+    options = fields.options or LinkOptionsChange()
     if options.external_id not in {None, external_id}:
         problems.add("options.external_id", _DIFFERS)
-    new = new.model_copy(update={"options": options.model_copy(update={"external_id": valid.external_id})})
+    sent: dict[str, Any] = {name: getattr(fields, name) for name in fields.model_fields_set}
+    sent["options"] = options.model_copy(update={"external_id": valid.external_id})
     link_id = await _find(deps, caller, valid.external_id)
     for _ in range(_ATTEMPTS):
         attempt = Problems(problems.errors)
         try:
             if link_id is None:
-                return await service.create(deps, caller, new, attempt), True
-            change = await _to_change(deps, caller, link_id, new, attempt)
+                return await service.create(deps, caller, NewLink(**sent), attempt), True
+            change = await _to_change(deps, caller, link_id, sent, attempt)
             return await service.change(deps, caller, link_id, change, attempt), False
         except (Invalid, NotFound):
             found = await _find(deps, caller, valid.external_id)
@@ -54,11 +56,14 @@ async def _find(deps: Deps, caller: accounts.Caller, external_id: str | None) ->
 
 
 async def _to_change(
-    deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewLink, problems: Problems
+    deps: Deps, caller: accounts.Caller, link_id: UUID, sent: Mapping[str, Any], problems: Problems
 ) -> LinkChange:
-    """Leave out what is the same: its destination is not visited again, and an expiry in the past may stay."""
+    """Leave out what is the same: its destination is not visited again, and an expiry in the past may stay.
+
+    Null clears, or is left out where a link must have a value.
+    """
     link = await service.get(deps, caller, link_id)
-    sent: dict[str, Any] = {name: getattr(new, name) for name in new.model_fields_set if new.sends(name)}
+    sent = {name: value for name, value in sent.items() if value is not None or name not in LinkChange.NOT_NULL}
     is_led_there = not problems and _leads_there(deps, link, LinkChange(**sent))
     return LinkChange(
         **{

@@ -34,7 +34,7 @@ _OTHER = {
 }
 """Names in the code that say too little in the document, or the same as another."""
 _WRAPPER = re.compile(r"(Data|Paginated)_(list_)?(\w+?)Json_+")
-_INPUT = re.compile(r"New(?P<Create>\w+)|(?P<Update>\w+)Change|(?P<Input>\w+)Fields")
+_INPUT = re.compile(r"New(?P<Create>\w+)|(?P<Update>\w+)Change|(?P<Upsert>\w+)Sync|(?P<Input>\w+)Fields")
 
 
 def is_wrapper(name: str) -> bool:

@@ -18,7 +18,7 @@ _TEXTS = ("description", "examples")
 _COMPONENTS = "#/components/schemas/"
 _INPUTS_WITHOUT_NULL = ("Create", "Input", "Style")
 """Null means the same as leaving a field out. Scalar refuses it for values with a name, within lists of objects."""
-_INPUTS = (*_INPUTS_WITHOUT_NULL, "Update", "Set", "Form")
+_INPUTS = (*_INPUTS_WITHOUT_NULL, "Update", "Upsert", "Set", "Form")
 _MODE: Literal["validation", "serialization"] = "serialization"
 
 
