@@ -1,6 +1,8 @@
 """Pages that change many links: preview, change, deletion with undo, find and replace."""
 
+import asyncio
 import re
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -15,19 +17,22 @@ from domains import domain
 from resources.links import test_aliases
 from resources.links.env import Env, Website
 from sqlalchemy import select
+from sqlalchemy import text as sql
 
 from waypost.accounts import find_account
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
+from waypost.resources.links import store
 from waypost.resources.links.bulk import change_steps as bulk_change_steps
 from waypost.resources.links.bulk import change_store as bulk_change_store
 from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
 from waypost.resources.links.lists.query import LinkFilter
-from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, deleted_links
+from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, deleted_links, links
 from waypost.worker.jobs import Again
 from waypost.worker.jobs import jobs as jobs_table
 
+_BLOCKED = sql("SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
 ALL = Selection(None, LinkFilter())
 
 
@@ -119,6 +124,34 @@ async def test_a_link_whose_external_id_is_used_again_stays_deleted(env: Env) ->
     restored = await undo(env, deletion)
     assert restored.refused == [["go.test/s0", "Another link uses its slug or its external ID now."]]
     assert (await env.find(made[1])).json()["data"] == made[1]
+
+
+async def test_an_external_id_that_is_used_while_its_link_is_restored_stays_with_the_other(env: Env) -> None:
+    made = [await env.make(slug=f"s{n}", tags=["a"], options={"external_id": f"{n}"}) for n in range(3)]
+    deletion = await start(env, "delete", ALL)
+    other = UUID((await env.make())["id"])
+    async with env.deps.db.write() as tx:
+        before = await store.lock(tx, env.alice.account_id, other)
+        await store.save(tx, [(before, replace(before, external_id="1"))])
+        restoring = asyncio.create_task(undo(env, deletion))
+        while tx.dialect.name == "postgresql" and not (restoring.done() or await tx.scalar(_BLOCKED)):
+            pass
+    restored = await restoring
+    assert restored.refused == [["go.test/s1", "Another link uses its slug or its external ID now."]]
+    for link in (made[0], made[2]):
+        assert (await env.find(link)).json()["data"] == link
+    assert await total(env, "?tag=a") == 2
+
+
+async def test_one_of_two_restored_links_gets_their_external_id(env: Env) -> None:
+    for slug in ("s0", "s1"):
+        link = await env.make(slug=slug, options={"external_id": "1"})
+        async with env.deps.db.write() as tx:
+            await store.hide(tx, [await store.lock(tx, env.alice.account_id, UUID(link["id"]))], env.clock())
+    async with env.deps.db.write() as tx:
+        ids = list(await tx.scalars(select(links.c.id)))
+        hidden = await store.find_hidden(tx, env.alice.account_id, ids)
+        assert len(await store.unhide(tx, hidden)) == 1
 
 
 async def test_aliases_come_back_with_their_link(env: Env) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, true, update
+from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Id, Tx, bulk, counts
 from waypost.kit.errors import NotFound
@@ -221,13 +222,29 @@ async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
     is_free = or_(slugs.c.link_id.is_(None), slugs.c.link_id.in_([link.id for link in hidden]))
     unused = select(slugs.c.slug).where(slugs.c.slug.in_([link.slug for link in hidden]), is_free)
     free = set(await tx.scalars(unused.order_by(slugs.c.slug).with_for_update()))
-    taken = await find_external(tx, hidden[0].account_id, [link.external_id for link in hidden]) if hidden else {}
-    restored = [link for link in hidden if link.slug in free and link.external_id not in taken]
+    restored = await _show(tx, [link for link in hidden if link.slug in free])
     if restored:
         await tx.execute(_USE_SLUG, [{"used_slug": link.slug, "new_link_id": link.id} for link in restored])
-        await tx.execute(update(links).where(links.c.id.in_([link.id for link in restored])).values(deleted_at=None))
         await _add_tags(tx, restored)
     return restored
+
+
+async def _show(tx: Tx, hidden: list[Link]) -> list[Link]:
+    """Return those that are no longer deleted: their external IDs were not in use."""
+    hidden = list({link.external_id or link.id: link for link in hidden}.values())  # two may have had the same
+    while hidden:
+        taken = await find_external(tx, hidden[0].account_id, [link.external_id for link in hidden])
+        hidden = [link for link in hidden if link.external_id not in taken]
+        shown = update(links).where(links.c.id.in_([link.id for link in hidden])).values(deleted_at=None)
+        try:
+            async with tx.begin_nested():
+                await tx.execute(shown)
+        except IntegrityError as error:  # an external ID was committed since they were read: it is found now
+            if "external_id" not in str(error.orig):
+                raise
+        else:
+            break
+    return hidden
 
 
 async def get(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
