@@ -2,10 +2,12 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from typing import Any
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""With the apostrophes of a value that looks like one of ours, so that it comes back as it was."""
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -18,5 +20,10 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 def _cell(value: Any) -> str:
     """Put an apostrophe before what a spreadsheet would run: visitors choose what their browsers send."""
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
+        return f"'{value}" if _FORMULA.match(value) else value
     return "" if value is None else str(value).lower()
+
+
+def read_cell(text: str) -> str:
+    """Return the value of a text that `csv_text` has written."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -44,7 +44,7 @@ from waypost.resources.links.tags.schemas import TagJson
 from waypost.resources.links.tags.schemas import to_json as tag_to_json
 
 _EXPORT_BATCH = 1_000
-_CSV_COLUMNS = (*LinkJson.__annotations__, *LinkOptionsChange.model_fields)
+CSV_COLUMNS = (*LinkJson.__annotations__, *LinkOptionsChange.model_fields)
 _TAR_BLOCK = 512
 
 
@@ -64,7 +64,7 @@ def export(context: Context, account: Account, now: datetime) -> Files:
     db, id_ = context.db, account.id
     return {
         "links.ndjson": ndjson_file(export_account_data(context, id_, now)),
-        "links.csv": csv_file(_CSV_COLUMNS, export_account_data(context, id_, now), _csv_lines),
+        "links.csv": csv_file(CSV_COLUMNS, export_account_data(context, id_, now), _csv_lines),
         "aliases.ndjson": ndjson_file(_aliases(db, id_)),
         "tags.ndjson": ndjson_file(_tags(db, id_)),
         "deleted_links.ndjson": ndjson_file(_deleted_links(db, id_)),
@@ -78,7 +78,7 @@ def _csv_lines(batch: Sequence[ExportedLink]) -> str:
 
 def _csv_cells(row: Mapping[str, Any]) -> Iterable[Any]:
     """Lists are separated by commas, UTM parameters written as a query."""
-    for column in _CSV_COLUMNS:
+    for column in CSV_COLUMNS:
         value = row[column] if column in row else row["options"][column]
         if isinstance(value, list):
             yield ",".join(value)

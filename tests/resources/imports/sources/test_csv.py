@@ -9,7 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from resources.imports.importing import csv_source
 
+from waypost.kit.csv_cells import csv_text
 from waypost.resources.imports.source import Address, LinkPage, SourceError, UnexpectedAnswer
+from waypost.resources.links.account_data import CSV_COLUMNS
+from waypost.resources.links.lists.csv_file import TITLES
 
 SHLINK = "Long URL,Tags,Domain,Short code,Title\nhttps://example.com/1,a|b,s.example,abc,First\n"
 
@@ -69,6 +72,17 @@ async def test_reads_quoted_cells_and_the_separator_of_excel(tmp_path: Path) -> 
     assert (found.title, list(found.tags)) == ('a; "b"\nc', ["x"])
     [found] = (await read(tmp_path, "URL,External ID,Note\nhttps://example.com/1,A/1,'=1\n")).links
     assert (found.external_id, found.note) == ("A/1", "'=1")
+
+
+@pytest.mark.parametrize("text", ["@sku-2", "=1+1", "+1", "-1", "'=1", "''@a", "'a", "''", "a'=1"])
+@pytest.mark.parametrize("columns", [TITLES, CSV_COLUMNS])
+async def test_reads_what_was_exported_as_it_was(tmp_path: Path, columns: tuple[str, ...], text: str) -> None:
+    url = "https://example.com/1"
+    values = {"Destination URL": url, "destination_url": url, "Tags": f"{text}, b", "tags": f"{text},b"}
+    values |= dict.fromkeys(("Title", "title", "Note", "note", "External ID", "external_id"), text)
+    [found] = (await read(tmp_path, csv_text([columns, [values.get(name) for name in columns]]))).links
+    assert (found.title, found.note, found.external_id) == (text, text, text)
+    assert [tag.strip() for tag in found.tags] == [text, "b"]
 
 
 async def test_lists_unknown_columns_and_refuses_rows(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from waypost.resources.links.account_data import CSV_COLUMNS
+from waypost.resources.links.lists.csv_file import TITLES
+
 FIELDS: Mapping[str, str] = {
     "destination": "Destination URL",
     "short_url": "Short link",
@@ -88,6 +91,11 @@ def choose_fields(header: Sequence[str]) -> list[str]:
 def is_code(name: str) -> bool:
     """Whether a column is named `code`, which may be that of a link or of a redirect."""
     return _plain(name) == "code"
+
+
+def is_own(header: Sequence[str]) -> bool:
+    """Whether an export of Waypost may have written the file, also without some of its columns."""
+    return any({*titles[:2]} <= {*header} <= {*titles} for titles in (TITLES, CSV_COLUMNS))
 
 
 def _rank(field: str, name: str) -> int:

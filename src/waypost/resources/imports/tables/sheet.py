@@ -7,10 +7,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from waypost.kit.csv_cells import read_cell
 from waypost.resources.imports.encodings import Encoding, find_encoding, is_broken, name_of, readings
 from waypost.resources.imports.short_urls import split
 from waypost.resources.imports.source import Address, SourceError, SourceOptions, UnexpectedAnswer
-from waypost.resources.imports.tables.columns import DATES, Column, Description, choose_fields, is_code
+from waypost.resources.imports.tables.columns import DATES, Column, Description, choose_fields, is_code, is_own
 from waypost.resources.imports.tables.dates import DateColumn
 from waypost.resources.imports.tables.records import Table, require_text
 from waypost.resources.imports.tables.shifts import Shifts
@@ -69,6 +70,7 @@ class Sheet:
         self._is_chosen = options.columns is not None and len(options.columns) == len(self._table.header)
         self._fields = [*(options.columns or ())] if self._is_chosen else choose_fields(self._table.header)
         """Of each column; empty if it is left out."""
+        self._is_own = is_own(self._table.header)
         self._survey, self._is_surveyed = _Survey(Shifts(self._fields)), False
 
     @property
@@ -192,7 +194,7 @@ class Sheet:
             problem, fields = problem_of_record, dict[str, str]()
             for name, cell in zip(names, cells, strict=False):
                 if name and (text := cell.strip() if cell.isascii() else cell.strip(EDGES)):  # as `trim`
-                    fields[name] = text
+                    fields[name] = read_cell(text) if self._is_own else text
             if not (fields or problem or any(map(trim, cells))):
                 continue
             surplus = len(cells) - width

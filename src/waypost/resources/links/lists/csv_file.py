@@ -13,7 +13,7 @@ from waypost.resources.links.lists.listing import find_ids_after
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import COLUMNS, Link, links
 
-_TITLES = (
+TITLES = (
     *("Short link", "Destination URL", "Title", "Tags", "Creation date", "Expiration date"),
     *("Clicks", "Status", "Note", "External ID"),
 )
@@ -25,7 +25,7 @@ async def read_lines(
     db: Database, account_id: UUID, filter_: LinkFilter, at: datetime, shared_domain: str
 ) -> AsyncIterator[str]:
     """Yield the links that match and existed `at`, newest first."""
-    yield csv_text([_TITLES])
+    yield csv_text([TITLES])
     last: tuple[datetime, UUID] | None = None
     while True:
         async with db.read_for(account_id) as tx:
