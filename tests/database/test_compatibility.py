@@ -1,14 +1,11 @@
 """Rolling upgrades: which schemas of newer versions this one works on, and that migrations only add to a schema."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from alembic import command
-from conftest import PostgresServer
 from sqlalchemy import Connection, inspect, text
 
 from waypost.commands.database import SchemaBehind, open_database
@@ -97,16 +94,6 @@ def breaks(before: Schema, after: Schema) -> list[str]:
             if old.keys() >= {*columns}  # a new column is null in its rows
         ]
     return sorted(found)
-
-
-@pytest.fixture
-async def empty_database(postgres: PostgresServer) -> AsyncIterator[Database]:
-    name = f"test_{uuid4().hex}"
-    postgres.sql(f"CREATE DATABASE {name}")
-    database = Database(postgres.url(name))
-    yield database
-    await database.close()
-    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 async def test_migrations_only_add(empty_database: Database) -> None:

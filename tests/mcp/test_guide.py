@@ -22,7 +22,7 @@ def test_configurations_can_be_read(kind: str, parse: type) -> None:
 
 
 def test_lists_every_tool_with_its_scope() -> None:
-    rows = re.findall(r"^\| (`[a-z_`, ]+`) \| `([a-z:]+)` \|", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| (`[a-z_`, ]+`) \| `([a-z:]+)`[ ;]", PAGE, re.MULTILINE)
     listed = {(name, scope) for names, scope in rows for name in re.findall(r"`(\w+)`", names)}
     assert listed == {(each.name, ENDPOINTS[each.operation].scope) for each in DEFINITIONS}
 
