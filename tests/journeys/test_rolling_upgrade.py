@@ -32,8 +32,8 @@ down_revision = "{newest()}"
 
 
 def upgrade() -> None:
-    op.add_column("links", sa.Column("note", sa.Text))
-    op.create_index("ix_links_note", "links", ["note"])
+    op.add_column("links", sa.Column("remark", sa.Text))
+    op.create_index("ix_links_remark", "links", ["remark"])
     op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 """
 
@@ -48,7 +48,7 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = package / "resources" / "links" / "model.py"
     before = 'Column("destination_url", Text, nullable=False),'
     assert model.read_text().count(before) == 1
-    model.write_text(model.read_text().replace(before, f'{before}\n    Column("note", Text),'))
+    model.write_text(model.read_text().replace(before, f'{before}\n    Column("remark", Text),'))
     compileall.compile_dir(package, quiet=1)
     return packages
 
