@@ -99,7 +99,9 @@ async def test_answers_304_to_who_has_the_object(shared_app: RunningApp) -> None
             answer = await ask(shared_app, made, get, {"If-None-Match": text})
             assert (answer.status_code, answer.content, answer.headers["ETag"]) == (304, b"", etag), (name, text)
             assert "X-RateLimit-Remaining" in answer.headers
-        for text in ('"a"', etag.strip('"'), f"{etag} x", "", '"', f'"a", {etag[:-1]}'):
+            for each in (first, answer):
+                assert (each.headers["Cache-Control"], each.headers["Vary"]) == ("private, no-cache", "Authorization")
+        for text in ('"a"', f'"a"{etag}', etag.strip('"'), f"{etag} x", "", '"', f'"a", {etag[:-1]}'):
             answer = await ask(shared_app, made, get, {"If-None-Match": text})
             assert (answer.status_code, answer.content) == (200, first.content), (name, text)
 
@@ -115,7 +117,7 @@ async def test_if_match_stops_a_change_of_another_version(shared_app: RunningApp
                 refused = await ask(shared_app, made, endpoint, {"If-Match": text}, **rest)
                 assert (refused.status_code, refused.json()["error"]["code"]) == (412, "http_error"), (change, text)
                 assert message in refused.json()["error"]["message"]
-            for text in (etag.strip('"'), f"{etag}, x", "", '"', "*, *"):
+            for text in (etag.strip('"'), f"{etag}, x", f'"a"{etag}', "", '"', "*, *"):
                 refused = await ask(shared_app, made, endpoint, {"If-Match": text}, **rest)
                 assert refused.status_code == 422, (change, text)
                 assert refused.json()["error"]["errors"] == {"If-Match": [MALFORMED]}

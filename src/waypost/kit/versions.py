@@ -14,6 +14,8 @@ WEAK = "If-Match compares strong ETags only: one that begins with W/ is never th
 
 _encode = json.JSONEncoder(default=str, sort_keys=True, separators=(",", ":")).encode
 _ETAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
+_PLACE = "\0"
+"""In place of an ETag; no header has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +70,5 @@ def _read(texts: Sequence[str]) -> list[tuple[str, str]] | None:
     if joined.strip() == "*":
         return [("", "*")]
     tags: list[tuple[str, str]] = _ETAG.findall(joined)
-    return tags if tags and not _ETAG.sub("", joined).strip(", \t") else None
+    places = {part.strip(" \t") for part in _ETAG.sub(_PLACE, joined).split(",")}
+    return tags if tags and places <= {_PLACE, ""} else None

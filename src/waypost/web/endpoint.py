@@ -40,6 +40,8 @@ from waypost.web.guard import Guard
 PREFIX = "/api/v1"
 NO_ETAG = "This URL has no ETag. Send the request without If-Match."
 _NAME = re.compile(r"{(\w+)}")
+_CACHING = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
+"""Of objects with an ETag: what a key may see is for nobody else, and a cache asks before it shows it again."""
 _FIRST_VALUE = 4
 """Index of the first segment of a path that may vary. From there on, every second one may."""
 
@@ -51,12 +53,14 @@ class Representation:
     to_json: Callable[..., Any]
     """Gets what an endpoint returned, its dependencies, the caller and what varies in the path."""
     version: Version
-    rest: Callable[[Any, Any], object] | None = None
-    """What else the JSON shows, from the object and the dependencies: counters, results of jobs, what time changes."""
+    rest: Callable[[Any, Any, Any], object] | None = None
+    """What else the JSON shows, from the object, the dependencies and the caller: counters, results of jobs, what time
+    changes, and what not every caller may see.
+    """
 
-    def etag(self, stored: Any, deps: Any) -> str:
+    def etag(self, stored: Any, deps: Any, caller: ApiCaller) -> str:
         """Return the version and, after a hyphen, a tag of the rest. `If-Match` compares the version only."""
-        rest = f"-{crc32(repr(self.rest(stored, deps)).encode()):08x}" if self.rest else ""
+        rest = f"-{crc32(repr(self.rest(stored, deps, caller)).encode()):08x}" if self.rest else ""
         return f'"{self.version.of(stored)}{rest}"'
 
 
@@ -247,12 +251,12 @@ def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: o
     endpoint, shows = row.endpoint, row.endpoint.shows
     if isinstance(result, Response) or shows is None:
         return cast("Response", result)
-    etag = shows.etag(result, row.deps)
+    etag = shows.etag(result, row.deps, caller)
     if endpoint.method == "GET" and is_current(request.headers.getlist("if-none-match"), etag):
-        return Response(status_code=304, headers={"ETag": etag})
+        return Response(status_code=304, headers={"ETag": etag, **_CACHING})
     response = data(shows.to_json(result, row.deps, caller, *named))
     if endpoint.method in {"GET", "PATCH"}:  # RFC 9110 forbids it after a PUT, whose object is not just what was sent
-        response.raw_headers.append((b"etag", etag.encode()))
+        response.headers.update({"ETag": etag, **_CACHING})
     return response
 
 

@@ -65,6 +65,11 @@ async def test_urls_are_for_keys_that_may_write(place: WebApp) -> None:
     reading = await key_of(place, ada.browser, ["links:read"])
     shown = await ada.ask("GET", f"/{made['id']}", headers=reading)
     assert shown.json()["data"] == made | {"url": None, "embed_url": None}
+    sent = {"If-None-Match": shown.headers["ETag"]}
+    assert (await ada.ask("GET", f"/{made['id']}", headers={**reading, **sent})).status_code == 304
+    assert (await ada.ask("GET", f"/{made['id']}", headers=sent)).json()["data"] == made, "another representation"
+    changed = await ada.ask("PATCH", f"/{made['id']}", json={}, headers={"If-Match": shown.headers["ETag"]})
+    assert changed.status_code == 200, "the same version"
     assert (await ada.ask("DELETE", f"/{made['id']}", headers=reading)).status_code == 403
     bob = await new_sharer(place, "bob")
     for method in ("GET", "PATCH", "DELETE"):

@@ -75,7 +75,7 @@ def _data(deps: WebDeps, domain: Domain) -> Response:
 _SHOWN = Representation(
     lambda domain, deps, *_: to_json(domain, deps.cname_target),
     Version(attrgetter("hostname", "root_url", "not_found_url")),  # the rest is what checks find
-    lambda domain, _: domain,
+    lambda domain, *_: domain,
 )
 ENDPOINTS = [
     Endpoint("GET", "/domains", list_, "List domains", "domains:read", Paginated[DomainJson], parameters=PAGING),

@@ -109,7 +109,7 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
 _SHOWN = Representation(
     lambda link, deps, *_: to_json(link, deps),
     LINK_VERSION,
-    lambda link, deps: (link.clicks, link.status_at(deps.clock())),
+    lambda link, deps, _: (link.clicks, link.status_at(deps.clock())),
 )
 ENDPOINTS = [
     Endpoint("GET", "/links", list_, "List links", "links:read", Paginated[LinkJson], parameters=_PARAMETERS),

@@ -87,7 +87,7 @@ async def image(deps: Deps, request: Request) -> Response:
 
 
 _SHOWN = Representation(
-    _json, Version(lambda code: (code.target, code.style, code.logo, code.updated_at)), lambda code, _: code.scans
+    _json, Version(lambda code: (code.target, code.style, code.logo, code.updated_at)), lambda code, *_: code.scans
 )
 ENDPOINTS = [
     Endpoint(

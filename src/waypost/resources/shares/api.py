@@ -72,6 +72,7 @@ _NOT_IN_VERSION = {"id", "account_id", "created_at", "token"}
 _SHOWN = Representation(
     lambda share, deps, caller, _: _show(deps, caller, share),
     Version(attrgetter(*(name for name in Share.__dataclass_fields__ if name not in _NOT_IN_VERSION))),
+    lambda share, deps, caller: _show(deps, caller, share)["url"],
 )
 ENDPOINTS = [
     Endpoint("GET", "/shares", list_, "List shares", "links:read", Paginated[ShareJson], parameters=PAGING),

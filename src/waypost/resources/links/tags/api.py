@@ -70,7 +70,7 @@ async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
 _SHOWN = Representation(
     lambda tag, *_: to_json(tag),
     Version(attrgetter("name", "color", "updated_at")),
-    lambda tag, _: (tag.links_count, tag.clicks),
+    lambda tag, *_: (tag.links_count, tag.clicks),
 )
 ENDPOINTS = [
     Endpoint("GET", "/tags", list_, "List tags", "links:read", Paginated[TagJson], parameters=_PARAMETERS),
