@@ -15,10 +15,12 @@ from architecture.facts import SCOPES
 from architecture.running import LOGO, PIXEL, RECEIVER, RunningApp
 from architecture.test_audit import APP_LINKS, entries_of
 from browsing import SAME_ORIGIN
+from sqlalchemy import update
 
-from waypost.accounts import operators
+from waypost.accounts import Person, operators
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.members import store as memberships
+from waypost.accounts.people import store as people
 from waypost.accounts.people.tokens import issue
 from waypost.accounts.second_factor import totp
 from waypost.accounts.sessions import store as sessions
@@ -89,7 +91,14 @@ def form_of_operator(find: Callable[[Signed], Awaitable[str]], fields: Mapping[s
 
 
 async def prepare_link_for_member(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
-    return await form_of_operator(own_account, {"email": signed.email})(signed, path)
+    """Links are for no operator, and asked of who has confirmed it's them since the sign-in."""
+    member = f"{uuid4().hex}@example.com"
+    async with signed.running.db.write() as tx:
+        person = Person(uuid4(), member, "Member", None, False, datetime.now(UTC), datetime.now(UTC))
+        await people.add(tx, person, None)
+        await memberships.add(tx, signed.account, person.id, "viewer", datetime.now(UTC))
+        await tx.execute(update(sessions.sessions).values(authenticated_at=datetime.now(UTC)))
+    return await form_of_operator(own_account, {"email": member})(signed, path)
 
 
 async def own_account(signed: Signed) -> str:

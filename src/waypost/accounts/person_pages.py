@@ -23,6 +23,7 @@ from waypost.accounts.people.tokens import LIFETIMES
 from waypost.accounts.second_factor import verification
 from waypost.accounts.sign_in import credentials
 from waypost.accounts.sign_in import service as sign_in
+from waypost.kit.clock import EPOCH
 from waypost.kit.errors import Forbidden, Invalid, NotFound
 from waypost.web.dashboard import NotSignedIn, PageCall, PageError, Pages
 from waypost.web.dashboard.pages import PageRoute
@@ -80,6 +81,16 @@ class PersonPages(Pages[Deps]):
         if not is_proven or not self._is_recent(call):
             raise Invalid({"body": [PROVE_FIRST]})
         return call
+
+    async def _after_sign_in(self, call: PageCall) -> PageCall:
+        """Return the call as if its session had begun long ago: that may have been by a link of an operator.
+
+        A passkey or the provider, and a reauthentication since, count as before.
+        """
+        session = call.person_session
+        if session.authenticated_at > session.created_at or await self._is_proven(call):
+            return call
+        return replace(call, known=replace(session, authenticated_at=EPOCH))
 
     async def _refuse_unproven(self, call: PageCall) -> None:
         """For the second request of a change, whose first called `_require_proven`. Raises Invalid."""

@@ -9,10 +9,13 @@ from contexts import new_context
 from resources.operator.test_pages import operator
 
 from waypost import accounts
+from waypost.accounts import operators
 from waypost.accounts.account_list import AccountFilter, list_page
+from waypost.accounts.sign_in.passkeys import passkeys
 from waypost.audit import store as audit_store
 from waypost.context import Context
 from waypost.installation import Finding
+from waypost.kit.ids import new_id
 from waypost.resources.operator import diagnosis
 from waypost.resources.operator.model import ServiceReport, find_report, save_report
 from waypost.resources.operator.totals import ServiceTotals
@@ -21,6 +24,7 @@ from waypost.worker import jobs
 
 async def root_of(place: WebApp) -> Browser:
     root = await operator(place)
+    place.clock.move(timedelta(seconds=1))
     await place.authenticate_all()
     return root
 
@@ -59,6 +63,49 @@ async def test_creates_an_account_and_a_sign_in_link(place: WebApp) -> None:
         ("sign_in_link.created", "operator"),
     ]
     assert "Create account" in (await root.get("/operator/accounts/new")).text
+
+
+async def test_a_sign_in_link_is_for_no_operator_and_makes_no_other(place: WebApp) -> None:
+    root, ada = await root_of(place), await place.browser("ada@example.com")
+    assert root.account
+    assert ada.account
+    await place.member("eve@example.com", ada.account, "viewer")
+    await operators.set_operator(place.db, "ada@example.com", place.clock(), is_operator=True)
+    for account, email in ((ada.account, "ada@example.com"), (root.account, "root@example.com")):
+        page = f"/operator/accounts/{account.id}/sign-in-link"
+        assert f'value="{email}"' not in (await root.get(page)).text
+        refused = await root.post(page, {"email": email})
+        assert (refused.status_code, "waypost account sign-in-link" in refused.text) == (422, True)
+    page = f"/operator/accounts/{ada.account.id}/sign-in-link"
+    assert (await root.post(page, {"email": "eve@example.com"})).status_code == 200
+
+    # ada's session is as new as one by a link: it may create accounts, but no link
+    made = await ada.post("/operator/accounts/new", {"email": "new@example.com", "plan": "lifetime"})
+    assert made.status_code == 303, made.text
+    assert f"/account/verify?next={page}" in (await ada.get(page)).text
+    assert (await ada.post(page, {"email": "eve@example.com"})).status_code == 422
+    assert (await ada.get(f"/account/verify?next={page}")).status_code == 200, "it leads there"
+    place.clock.move(timedelta(seconds=1))
+    await place.authenticate_all()
+    assert (await ada.get(f"/account/verify?next={page}")).headers["location"] == page
+    assert (await ada.post(page, {"email": "eve@example.com"})).status_code == 200
+
+
+async def test_who_has_a_passkey_confirms_with_it(place: WebApp) -> None:
+    root = await root_of(place)
+    assert root.account
+    async with place.db.write() as tx:
+        row = {"id": new_id(), "person_id": root.person.id, "credential_id": b"mine", "public_key": b"", "uses": 0}
+        await tx.execute(passkeys.insert(), row | {"name": "phone", "created_at": place.clock()})
+    page = f"/operator/accounts/{root.account.id}"
+    for path, fields in (
+        ("/operator/accounts/new", {"email": "new@example.com", "plan": "lifetime"}),
+        ("/operator/invite", {"email": "eve@example.com"}),
+        (f"{page}/plan", {"plan": "none"}),
+        (f"{page}/sign-in-link", {"email": "eve@example.com"}),
+    ):
+        refused = await root.post(path, fields)
+        assert (refused.status_code, "password is not enough" in refused.text) == (422, True), path
 
 
 async def test_changes_plans(place: WebApp) -> None:

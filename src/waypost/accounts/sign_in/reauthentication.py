@@ -27,7 +27,7 @@ class ReauthenticationPages(PersonPages):
 
     async def show(self, call: PageCall) -> Response:
         path = safe_next_path(call.query("next"))
-        if self._is_recent(call) and await self._is_proven(call) is not False:
+        if self._is_recent(await self._after_sign_in(call)) and await self._is_proven(call) is not False:
             return redirect(path)
         return await self._render(replace(call, form=Form({"next": path})))
 
@@ -35,7 +35,7 @@ class ReauthenticationPages(PersonPages):
         if await sign_in.has_second_factor(self._deps, call.person):
             await self._require_password_and_code(call.person_session, call.form)
         else:
-            await self._require_recent(call)
+            await self._require_recent(await self._after_sign_in(call))
         return redirect(safe_next_path(call.form.text("next")))
 
     async def _require_password_and_code(self, session: PersonSession, form: Form) -> None:

@@ -21,6 +21,7 @@ from waypost.web.dashboard import Form, PageCall, redirect
 _PLANS: tuple[PlanChoice, ...] = get_args(PlanChoice)
 _PLAN_OPTIONS = [(plan, plan.replace("_", " ").capitalize()) for plan in _PLANS]
 _NO_PLAN = f"This must be one of: {', '.join(_PLANS)}."
+_OPERATOR = "This is an operator. Create the link on the server: waypost account sign-in-link EMAIL"
 _NO_DAY = "This must be a day, such as 2027-01-31."
 
 log = structlog.get_logger(__name__)
@@ -42,11 +43,11 @@ class ManagementPages(PersonPages):
 
     async def new(self, call: PageCall) -> Response:
         form = Form({"plan": self._deps.new_plan})
-        context = await self._reauthentication(call)
+        context = await self._proof(call)
         return call.render("operator/new_account.html", form, plan_options=_PLAN_OPTIONS, **context)
 
     async def create(self, call: PageCall) -> Response:
-        await self._require_recent(call)
+        await self._require_proven(call)
         email, deps = call.form.text("email").strip(), self._deps
         account = await accounts.create_account(
             deps.db,
@@ -62,10 +63,10 @@ class ManagementPages(PersonPages):
 
     async def new_invitation(self, call: PageCall) -> Response:
         is_closed = self._deps.signup == "closed"
-        return call.render("operator/invite.html", is_closed=is_closed, **await self._reauthentication(call))
+        return call.render("operator/invite.html", is_closed=is_closed, **await self._proof(call))
 
     async def invite(self, call: PageCall) -> Response:
-        await self._require_recent(call)
+        await self._require_proven(call)
         email = call.form.text("email")
         try:
             invitation = await signup.invite(self._deps, email)
@@ -79,11 +80,11 @@ class ManagementPages(PersonPages):
         account = await self._find(call)
         ends_at = account.plan.trial_ends_at
         form = Form({"plan": account.plan.type, "trial_ends_at": f"{ends_at:%Y-%m-%d}" if ends_at else ""})
-        context = {"trial_days": self._deps.trial_days, **await self._reauthentication(call)}
+        context = {"trial_days": self._deps.trial_days, **await self._proof(call)}
         return call.render("operator/plan.html", form, account=account, plan_options=_PLAN_OPTIONS, **context)
 
     async def change_plan(self, call: PageCall) -> Response:
-        await self._require_recent(call)
+        await self._require_proven(call)
         plan = _plan(call.form)
         await accounts.set_plan(
             self._deps.db,
@@ -100,18 +101,23 @@ class ManagementPages(PersonPages):
     async def ask_link(self, call: PageCall) -> Response:
         account = await self._find(call)
         async with self._deps.db.read() as tx:
-            emails = [member.person.email for member in await memberships.list_of_account(tx, call.id)]
-        people, context = [(each, each) for each in emails], await self._reauthentication(call)
-        return call.render("operator/ask_link.html", account=account, people=people, **context)
+            people = [member.person for member in await memberships.list_of_account(tx, call.id)]
+        emails = [person.email for person in people if not person.is_operator]
+        context = await self._proof(await self._after_sign_in(call))
+        return call.render(
+            "operator/ask_link.html", account=account, people=[(each, each) for each in emails], **context
+        )
 
     async def create_link(self, call: PageCall) -> Response:
-        await self._require_recent(call)
+        await self._require_proven(await self._after_sign_in(call))
         email = call.form.text("email")
         async with self._deps.db.read() as tx:
             members = await memberships.list_of_account(tx, call.id)
         person = next((member.person for member in members if member.person.email == email), None)
         if person is None:
             raise Invalid({"email": ["This must be a member of the account."]})
+        if person.is_operator:  # would need none of the factors of the other, or of the own person
+            raise Invalid({"email": [_OPERATOR]})
         url = await sign_in.create_sign_in_link(self._deps, person.id, Actor.operator)
         log.info("sign-in link created by the operator", person=str(person.id), by=str(call.person.id))
         about = f"The first person who opens this link, within 15 minutes, is signed in as {email}."
