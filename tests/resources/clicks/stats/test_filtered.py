@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from domains import domain
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from people import START
 from resources.clicks.visited import ON_SQLITE, SHARED, Env, moment, new_click, read_page, read_statistics, spread
@@ -229,6 +229,7 @@ EDGES = st.sampled_from([START - 2 * DAY, START - 30 * HOUR, START - 12 * HOUR])
     has_visitors=st.booleans(),
     comparison=st.sampled_from([None, None, "previous_period"]),
 )
+@example([(("device", "mobile"), True), (("device", "desktop"), True)], [], None, "day", "UTC", False, False, None)
 async def test_statistics_and_lists_equal_a_plain_count(
     world: World,
     filters: list[tuple[tuple[str, str], bool]],

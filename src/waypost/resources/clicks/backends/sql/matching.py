@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_
+from sqlalchemy import ColumnElement, Text, and_, case, func, or_
 
 from waypost.database import Tx
 from waypost.resources.clicks.days import DaySlice, in_values, within
@@ -72,7 +72,7 @@ def _is_one_of(tx: Tx, column: ColumnElement[Any], texts: Collection[str]) -> Co
 def _host(tx: Tx, url: ColumnElement[str]) -> ColumnElement[str]:
     """The host of a URL, with its port if it has one; of what is no URL, the text."""
     if tx.dialect.name == "postgresql":
-        return case((func.strpos(url, "://") > 0, func.split_part(url, "/", 3)), else_=url)
+        return case((func.strpos(url, "://") > 0, func.split_part(url, "/", 3, type_=Text)), else_=url)
     after_scheme = func.substr(url, func.instr(url, "://") + 3)
     host = func.substr(after_scheme, 1, func.instr(after_scheme + "/", "/") - 1)
     return case((func.instr(url, "://") > 0, host), else_=url)
@@ -81,7 +81,7 @@ def _host(tx: Tx, url: ColumnElement[str]) -> ColumnElement[str]:
 def _split_agent(tx: Tx) -> Iterable[ColumnElement[str]]:
     """Device, browser and platform of the value."""
     if tx.dialect.name == "postgresql":
-        return [func.split_part(_value, "\t", number) for number in (1, 2, 3)]
+        return [func.split_part(_value, "\t", number, type_=Text) for number in (1, 2, 3)]
     first = func.instr(_value, "\t")
     rest = func.substr(_value, first + 1)
     second = func.instr(rest, "\t")
