@@ -31,7 +31,7 @@ from waypost.resources.clicks.backends.sql.write import add
 from waypost.resources.clicks.days import slice_between
 from waypost.resources.clicks.model import KINDS, Click, Subject
 from waypost.resources.clicks.stats.aggregate import Aggregate
-from waypost.resources.clicks.stats.read import find_sparklines
+from waypost.resources.clicks.stats.read import find_sparklines, find_top_links
 from waypost.resources.clicks.store import ClickStore, ExportQuery
 
 VISITS = int(os.environ.get("CLICK_STORE_VISITS", "3000"))
@@ -215,6 +215,9 @@ async def check_sparklines_are_equal(stores: list[Filled]) -> None:
     lines = [await find_sparklines(place.db, place.store, FakeClock(), place.account, LINKS, 14) for place in stores]
     assert lines[0] == lines[1] == lines[2]
     assert Counter(map(bool, map(sum, lines[0].values())))[True] == len(LINKS)
+    by_clicks = sorted(LINKS, key=lambda id_: -sum(lines[0][id_]))
+    for place in stores:
+        assert await find_top_links(place.db, place.store, FakeClock(), place.account, LINKS, 14) == by_clicks
 
 
 async def check_exported_statistics_are_equal(stores: list[Filled]) -> None:

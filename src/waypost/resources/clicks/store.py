@@ -107,6 +107,9 @@ class ClickReader(Protocol):
     async def clicks_per_day(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, Mapping[int, int]]:
         """Return the clicks of people by subject and day. Those without clicks are missing."""
 
+    async def sum_days(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, int]:
+        """Return the clicks of people on these days by subject. Some without clicks are missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportQuery:

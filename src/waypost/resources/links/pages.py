@@ -49,8 +49,8 @@ class SavedFilters(Protocol):
 
 Sparklines = Callable[[UUID, Sequence[UUID], int], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Returns the clicks of the last days of each link, oldest day first. Nothing while they are unavailable."""
-TopLinks = Callable[[UUID, int], Awaitable[Sequence[UUID] | None]]
-"""Returns the links of an account with most clicks on the last days. None while they are unavailable."""
+TopLinks = Callable[[UUID, Sequence[UUID] | None, int], Awaitable[Sequence[UUID] | None]]
+"""Returns the links with most clicks on the last days: among a few, or of an account. None while unavailable."""
 SavedViews = Callable[[Deps, Session], Awaitable[Sequence[SavedFilters]]]
 
 RANGES = {"7d": 7, "30d": 30, "90d": 90, "all": 0}
@@ -138,10 +138,15 @@ class LinkPages(Pages[Deps]):
         form = Form(dict(read_query(call.request)), problems.errors)
         view, is_fragment = _view(call.request), is_fragment_request(call.request, "found")
         account, order, now = call.session.account.id, _order(form), self._deps.clock()
-        ranked = await self._top_links(account, view.days) if order == "clicks" and view.days else None
+        few: Sequence[UUID] | None = ()
+        ranked: Sequence[UUID] | None = None
+        if order == "clicks" and view.days and not problems:
+            async with self._deps.db.read_for(account) as tx:
+                few = await listing.find_few(tx, account, filter_, now, _MAX_COUNTED)
+            ranked = await self._top_links(account, few, view.days)
         async with self._deps.db.read_for(account) as tx:
             links: Page[Link] = Page([], 0, page)
-            if not problems and ranked is not None:
+            if ranked is not None:
                 links = await listing.list_ranked(tx, account, filter_, page, now, ranked, limit=_MAX_COUNTED)
             elif not problems:
                 links = await listing.list_with_capped_total(tx, account, filter_, page, now, order, limit=_MAX_COUNTED)
@@ -150,7 +155,7 @@ class LinkPages(Pages[Deps]):
         rows = await self._rows(call.session, view, links, *found)
         context: dict[str, Any] = {"page": rows, "form": form, "query": view.query, "view": view}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
-        context |= {"is_ranked": ranked is not None, "columns": COLUMNS}
+        context |= {"ranked": ranked, "are_all_ranked": few is not None, "columns": COLUMNS}
         views = await self._saved_views(self._deps, call.session)
         context["saved_views"] = [each for each in views if each.is_of_list]
         status = 422 if problems else 200
@@ -165,8 +170,12 @@ class LinkPages(Pages[Deps]):
 
     async def find(self, call: PageCall) -> Response:
         """Return a few links for the menu of pages: the newest ones, or those that contain a text."""
-        filter_ = read_filter({"search": call.query("search")}, self._deps.shared_domain, Problems())
+        problems = Problems()
+        filter_ = read_filter({"search": call.query("search")}, self._deps.shared_domain, problems)
         account, request = call.session.account.id, PageRequest(1, _FOUND)
+        headers = {"Cache-Control": "private, no-store"}
+        if problems:
+            return JSONResponse([], headers=headers)
         async with self._deps.db.read_for(account) as tx:
             found = await listing.list_with_capped_total(
                 tx, account, filter_, request, self._deps.clock(), "newest", limit=_FOUND
@@ -175,7 +184,7 @@ class LinkPages(Pages[Deps]):
             {"path": f"/links/{link.id}", "name": link.short_url(self._deps.shared_domain), "title": link.title}
             for link in found.items
         ]
-        return JSONResponse(shown, headers={"Cache-Control": "private, no-store"})
+        return JSONResponse(shown, headers=headers)
 
     async def download(self, call: PageCall) -> Response:
         """Send the links that match the filters. One download of an account at a time: it can have a million links."""

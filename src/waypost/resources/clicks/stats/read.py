@@ -37,7 +37,7 @@ from waypost.resources.clicks.stats.tally import Counted, Tally, TooManyClicks, 
 from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavailable
 
 MAX_TOP_LINKS = 1_000
-_FEW_CLICKS = 20_000
+_FEW_CLICKS = 100_000
 """All links that they are of can be ranked without a cache."""
 _NAMES = 500
 """Links of a statement."""
@@ -475,15 +475,19 @@ async def find_sparklines(
 
 
 async def find_top_links(
-    db: Database, store: ClickStore, clock: Clock, account_id: UUID, count: int
+    db: Database, store: ClickStore, clock: Clock, account_id: UUID, among: Sequence[UUID] | None, count: int
 ) -> Sequence[UUID] | None:
-    """Return the links with most clicks on the last `count` days in UTC, deleted ones included.
+    """Return the links with clicks on the last `count` days in UTC, most clicks first, ties in the order of `among`.
 
-    Of accounts with very many clicks these are TOP_COUNT, and otherwise MAX_TOP_LINKS. None while they are unavailable.
+    `among`: at most MAX_TOP_LINKS. None: of the account, deleted ones included, TOP_COUNT if it has very many clicks,
+    and otherwise MAX_TOP_LINKS. Return None while they are unavailable.
     """
     subject = Subject(account_id)
     try:
         async with store.reader(db, account_id) as reader:
+            if among is not None:
+                sums = await reader.sum_days(among, _last_days(clock, count))
+                return sorted((id_ for id_ in among if sums.get(id_)), key=lambda id_: -sums[id_])
             totals = await reader.totals_by_day(subject, _last_days(clock, count))
             clicks = {day: total.clicks for day, total in totals.items() if total.clicks}
             limit = None if sum(clicks.values()) > _FEW_CLICKS else MAX_TOP_LINKS

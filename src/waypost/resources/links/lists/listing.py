@@ -83,6 +83,13 @@ async def list_with_capped_total(
     return Page(page, request.offset + following, request)
 
 
+async def find_few(tx: Tx, account_id: UUID, filter_: LinkFilter, now: datetime, limit: int) -> list[UUID] | None:
+    """Return all links that match, newest first. None if they are more than `limit`."""
+    query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit)
+    ids = [*await tx.scalars(query.ids("newest").limit(limit + 1))]
+    return ids if len(ids) <= limit else None
+
+
 async def list_ranked(
     tx: Tx,
     account_id: UUID,

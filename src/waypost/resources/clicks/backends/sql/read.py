@@ -187,6 +187,12 @@ class SqlReader:
             found.setdefault(id_, {})[day] = count
         return found
 
+    async def sum_days(self, subjects: Collection[UUID], days: Sequence[int]) -> Mapping[UUID, int]:
+        query = select(_totals.subject_id, func.sum(_totals.clicks)).where(
+            _totals.subject_id.in_(subjects), _totals.quarter == WHOLE_DAY, in_values(self.tx, _totals.day, days)
+        )
+        return {id_: int(count) for id_, count in await self.tx.execute(query.group_by(_totals.subject_id))}
+
 
 def _slices(subject: Subject, slices: Sequence[DaySlice]) -> dict[str, Any]:
     numbers = [(each.bucket, each.day, each.first_quarter, each.last_quarter) for each in slices]
