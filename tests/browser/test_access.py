@@ -14,7 +14,7 @@ from typing import Literal
 
 import pytest
 from journeys.service import Service
-from playwright.async_api import Browser, Page, ViewportSize, expect
+from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
 from browser.furnished import Person, SeededService, furnish
 from browser.visits import Visit, of_nobody, of_owner, of_viewer, of_who_has_nothing
@@ -210,3 +210,46 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await page.keyboard.press("Escape")
     await expect(summary).to_be_focused()
     await expect(page.get_by_role("link", name="Overview")).to_be_hidden()
+
+
+async def test_the_menu_keeps_what_was_chosen_until_links_are_found(
+    chromium: Browser, service: Service, seeded: SeededService
+) -> None:
+    page = await new_page(chromium, service, seeded.ada)
+    answered = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await answered.wait()
+        await route.continue_()
+
+    await page.goto("/tags")
+    await page.route("**/links/find?*", hold)
+    await page.keyboard.press("Control+K")
+    await expect(page.locator(".jump input")).to_be_focused()
+    await page.keyboard.type("spring-0")
+    await page.keyboard.press("Enter")
+    answered.set()
+    await page.wait_for_url(f"**/links/{seeded.links[0]}")
+
+    answered.clear()
+    await page.keyboard.press("Control+K")
+    await expect(page.locator(".jump input")).to_be_focused()
+    await page.keyboard.type("s")
+    await page.keyboard.press("ArrowDown")
+    selected, found = page.locator("#jump-list [aria-selected=true]"), page.locator("#jump-list [data-link]")
+    chosen = await selected.inner_text()
+    await expect(found).to_have_count(0)
+    answered.set()
+    await expect(found).to_have_count(8)
+    await expect(selected).to_have_text(chosen)
+    answered.clear()
+    await page.keyboard.type("zz")
+    await expect(found).to_have_count(8)
+    answered.set()
+    status, field = page.locator(".jump [role=status]"), page.locator(".jump input")
+    await expect(status).to_have_text("Nothing found")
+    await expect(field).to_have_attribute("aria-expanded", "false")
+    await page.unroute("**/links/find?*")
+    await page.route("**/links/find?*", lambda route: route.fulfill(body="no JSON"))
+    await page.keyboard.type("z")
+    await expect(status).to_have_text("Links could not be searched")

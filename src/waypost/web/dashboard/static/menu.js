@@ -3,29 +3,40 @@
 const DELAY = 150; // milliseconds
 let dialog;
 let timer;
+let links = []; // of the last answer
+let chosen; // the path that an arrow key selected
+let isSearching = false;
+let isFailed = false;
+let isEntered = false; // Enter waits for the answer
 
 export function open() {
   dialog ??= create();
   if (!dialog.open) dialog.showModal();
   const field = dialog.querySelector("input");
   field.select();
+  chosen = undefined;
   show();
 }
 
 function create() {
   const made = Object.assign(document.createElement("dialog"), { className: "jump", ariaLabel: "Go to a page or link" });
-  made.innerHTML = `<input type="search" role="combobox" aria-label="Page or link" aria-expanded="true" aria-controls="jump-list" aria-autocomplete="list" autocomplete="off" placeholder="Page or link" maxlength="255">
-<ul id="jump-list" role="listbox" aria-label="Pages and links"></ul>`;
+  made.innerHTML = `<input type="search" role="combobox" aria-label="Page or link" aria-controls="jump-list" aria-autocomplete="list" autocomplete="off" placeholder="Page or link" maxlength="255">
+<ul id="jump-list" role="listbox" aria-label="Pages and links"></ul>
+<p class="small muted" role="status"></p>`;
   document.body.append(made);
   made.addEventListener("input", () => {
-    clearTimeout(timer);
+    stop();
+    isFailed = false;
+    isSearching = Boolean(text());
+    if (isSearching) timer = setTimeout(findLinks, DELAY);
+    else links = [];
     show();
-    timer = setTimeout(findLinks, DELAY);
   });
+  made.addEventListener("close", stop);
   made.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) move(step);
-    else if (event.key === "Enter") made.querySelector("[aria-selected=true]")?.click();
+    else if (event.key === "Enter") enter();
     else return;
     event.preventDefault();
   });
@@ -41,25 +52,43 @@ const pages = () => [...document.querySelectorAll(".menu nav a[href]:not([target
 const actions = document.querySelector(".menu a[href='/links/import']") ? [{ path: "/links/new", name: "Create link", title: "" }] : [];
 const text = () => dialog.querySelector("input").value.trim();
 
-// Pages at once, and the links of the last answer after them.
-function show(links = []) {
+// Pages at once, and after them the links of the last answer.
+function show() {
   const words = text().toLowerCase();
   const found = [...actions, ...pages()].filter(({ name }) => name.toLowerCase().includes(words)).slice(0, 8);
-  const list = dialog.querySelector("ul");
-  list.replaceChildren(...[...found, ...links].map(({ path, name, title }, index) => {
+  const options = [...found, ...links];
+  dialog.querySelector("ul").replaceChildren(...options.map(({ path, name, title }, index) => {
     const item = Object.assign(document.createElement("li"), { id: `jump-${index}`, role: "option", textContent: name });
     item.dataset.path = path;
+    item.toggleAttribute("data-link", index >= found.length);
     if (title) item.append(Object.assign(document.createElement("span"), { className: "small muted cut", textContent: title, dir: "auto" }));
     return item;
   }));
-  select(0);
+  dialog.querySelector("input").ariaExpanded = String(options.length > 0);
+  const missing = options.length || isSearching ? "" : "Nothing found";
+  dialog.querySelector("[role=status]").textContent = isFailed ? "Links could not be searched" : missing;
+  select(Math.max(0, options.findIndex(({ path }) => path === chosen)));
 }
 
 async function findLinks() {
   const searched = text();
-  if (!searched) return;
-  const response = await fetch(`/links/find?search=${encodeURIComponent(searched)}`).catch(() => null);
-  if (response?.ok && text() === searched) show(await response.json());
+  const found = await fetch(`/links/find?search=${encodeURIComponent(searched)}`).then((response) => (response.ok ? response.json() : null)).catch(() => null);
+  if (text() !== searched) return;
+  [links, isSearching, isFailed] = [found ?? [], false, !found];
+  show();
+  if (isEntered) enter();
+}
+
+// A page, or what an arrow key selected, at once; a link of an earlier answer is not what was typed.
+function enter() {
+  const item = dialog.querySelector("[aria-selected=true]");
+  isEntered = isSearching && (!item || (item.hasAttribute("data-link") && item.dataset.path !== chosen));
+  if (!isEntered) item?.click();
+}
+
+function stop() {
+  clearTimeout(timer);
+  isSearching = isEntered = false;
 }
 
 function select(index) {
@@ -72,5 +101,9 @@ function select(index) {
 function move(step) {
   const items = [...dialog.querySelectorAll("li")];
   const now = items.findIndex((item) => item.getAttribute("aria-selected") === "true");
-  if (items.length) select((now + step + items.length) % items.length);
+  if (!items.length) return;
+  isEntered = false;
+  const next = (now + step + items.length) % items.length;
+  chosen = items[next].dataset.path;
+  select(next);
 }
