@@ -67,11 +67,11 @@ document.addEventListener("htmx:afterSwap", showSelection);
 addEventListener("pageshow", showSelection); // the browser restores checkboxes when it goes back
 showSelection();
 
-// Keys of the list: j and k move, x selects, e edits, Enter opens, / searches.
+// Keys of the list, while the focus is in it: j and k move, x selects, e edits, Enter opens, / searches.
 const focusedRow = () => document.activeElement?.closest(".links > li");
 document.addEventListener("keydown", (event) => {
   const search = document.getElementById("search");
-  if (!search || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (!search || !event.target.closest("#found") || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]")) return;
   const rows = [...document.querySelectorAll(".links > li")];
   const row = focusedRow();
