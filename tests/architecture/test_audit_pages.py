@@ -365,6 +365,7 @@ NOT_RECORDED = {
     "/stats/views/{id}/delete": "see above",
     "/share/{token}": "of visitors, and changes nothing",
     "/links/columns": "kept in the browser",
+    "/account/first-steps/hide": "kept in the browser",
     "/account/verify": "confirms who is there, and changes nothing else",
     "/account/verify/passkey": "confirms who is there, and changes nothing else",
     "/account/verify/passkey/options": "changes nothing",

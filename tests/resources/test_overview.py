@@ -65,6 +65,10 @@ async def test_steps_tick_themselves_and_end(place: WebApp) -> None:
     page = (await ada.get("/")).text
     assert left(page) == [STEPS[2], STEPS[4]]
     assert "Needs attention go.example.com Domain not verified" in words(page)
+    assert words(page).index("Today") < words(page).index("First steps")
+    await ada.post("/account/first-steps/hide")
+    assert left((await ada.get("/")).text) == []
+    ada.client.cookies.delete("first_steps_hidden")
     place.clock.move(31 * DAY)
     assert left((await ada.get("/")).text) == []
 
@@ -77,7 +81,7 @@ async def test_compares_today_with_yesterday_until_the_same_time(place: WebApp) 
     ages = (HOUR, 2 * HOUR, 3 * HOUR, DAY + HOUR, DAY - HOUR, 8 * DAY)  # START is at noon
     await fill(place.db, [new_click(spring, START - age, visitor_id=n) for n, age in enumerate(ages)])
     text = words((await ada.get("/")).text)
-    assert "Today All statistics Clicks 3 200% more than yesterday by now" in text
+    assert "Today compared with yesterday by now All statistics Clicks 3 200% more Visitors" in text
     assert f"Top links Last 7 days app.test/spring {LONG} 5 clicks" in text
     assert "1 hour ago app.test/spring" in text
 

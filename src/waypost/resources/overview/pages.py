@@ -1,5 +1,6 @@
 """The overview: first steps, clicks of today beside those of yesterday, and what needs attention."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -23,12 +24,11 @@ from waypost.resources.clicks.dashboard import latest, rendering, statistics, ti
 from waypost.resources.clicks.dashboard.statistics import ZONE_COOKIE
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection
-from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.clicks.store import ClicksUnavailable
 from waypost.resources.domains import store as domains
 from waypost.resources.imports import store as imports
 from waypost.resources.links import health
-from waypost.web.dashboard import Form, PageCall, Pages
+from waypost.web.dashboard import Form, PageCall, Pages, redirect
 
 _SHOWN = 5
 """Entries of each list."""
@@ -37,6 +37,8 @@ _FIRST_DAYS = timedelta(days=30)
 _DAYS = 14
 _HEIGHT = 48
 """Of the bars of the last days."""
+_HIDDEN_COOKIE = "first_steps_hidden"
+"""The cookie with the account whose first steps are hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,14 @@ class FirstStep:
 
 class OverviewPages(Pages[Context]):
     def endpoints(self) -> list[Route]:
-        return [self.get("/", self.show, "view")]
+        return [self.get("/", self.show, "view"), self.post("/account/first-steps/hide", self.hide_steps, "view")]
+
+    async def hide_steps(self, call: PageCall) -> Response:
+        """Keep it in the browser, a year long."""
+        response = redirect("/")
+        options: dict[str, Any] = {"max_age": 31_536_000, "path": "/", "httponly": True, "samesite": "lax"}
+        response.set_cookie(_HIDDEN_COOKIE, str(call.session.account.id), **options)
+        return response
 
     async def show(self, call: PageCall) -> Response:
         if {name for name, text in call.request.query_params.items() if text} - {
@@ -65,8 +74,10 @@ class OverviewPages(Pages[Context]):
             changes = await _find_changes(tx, session)
         has_clicks, is_complete = steps[1].is_done, all(step.is_done for step in steps)
         is_first = not has_clicks or session.account.created_at > deps.clock() - _FIRST_DAYS
+        is_hidden = call.request.cookies.get(_HIDDEN_COOKIE) == str(session.account.id)
+        are_shown = is_first and not is_complete and not is_hidden and roles.may(session.role, "links.write")
         context: dict[str, Any] = {
-            "steps": steps if is_first and not is_complete and roles.may(session.role, "links.write") else (),
+            "steps": steps if are_shown else (),
             "broken": [(link, link.short_url(deps.shared_domain), found) for link, found in broken],
             "failed": failed,
             "changes": changes,
@@ -82,13 +93,17 @@ class OverviewPages(Pages[Context]):
         return call.render("overview/overview.html", form, **{"is_unavailable": False, **context})
 
     async def _read_clicks(self, call: PageCall) -> dict[str, Any]:
-        """Read today, until now beside yesterday by now, and the last week."""
+        """Read today, until now beside yesterday by now, and the last week and days, in the browser's time zone."""
         deps, account, now = self._deps, call.session.account, self._deps.clock()
         zone = call.request.cookies.get(ZONE_COOKIE, "")
         week = time_range.choose({"period": "7d"}, browser_zone=zone, since=account.created_at, now=now)
         day = str(now.astimezone(week.zone).date())
         today = time_range.choose(
             {"period": "custom", "from": day, "to": day}, browser_zone=zone, since=account.created_at, now=now
+        )
+        first = str(now.astimezone(week.zone).date() - timedelta(days=_DAYS - 1))
+        days = time_range.choose(
+            {"period": "custom", "from": first, "to": day}, browser_zone=zone, since=account.created_at, now=now
         )
         subject = Subject(account.id)
         async with deps.click_store.reader(deps.db, account.id) as reader:
@@ -98,8 +113,10 @@ class OverviewPages(Pages[Context]):
             top = await statistics.read_comparable(
                 reader, subject, query, now, shared_domain=deps.shared_domain, lists=["link"]
             )
+            by_day = await statistics.read_comparable(
+                reader, subject, days.query, now, shared_domain=deps.shared_domain
+            )
             clicks = await latest.find_latest(deps, reader, ClickSelection(subject))
-        counts = await find_sparklines(deps.db, deps.click_store, deps.clock, account.id, [account.id], _DAYS)
         return {
             "numbers": rendering.compare(found, "yesterday by now"),
             "top": [
@@ -109,7 +126,7 @@ class OverviewPages(Pages[Context]):
             ][:_SHOWN],
             "latest": clicks,
             "zone": today.query.timezone,
-            "bars": _bars(counts.get(account.id, [0] * _DAYS)),
+            "bars": _bars([point.clicks for point in by_day.points]),
         }
 
 
@@ -133,7 +150,7 @@ async def _find_changes(tx: Tx, session: Session) -> Any:
     return [entry for entry in entries if not entry.action.startswith("person.")][:_SHOWN]
 
 
-def _bars(counts: Any) -> list[tuple[int, int]]:
+def _bars(counts: Sequence[int]) -> list[tuple[int, int]]:
     """Return clicks and height of each day's bar."""
     most = max(*counts, 1)
     return [(count, max(1, round(_HEIGHT * count / most))) for count in counts]

@@ -39,20 +39,26 @@ class StatNumber:
         return METRICS[self.metric]
 
     @property
-    def comparison(self) -> str:
+    def change(self) -> str:
+        """The comparison without its dates."""
         if self.before is None or self.count is None or not (self.count or self.before):
             return ""
         if self.count == self.before:
-            return f"as many as {self.dates}"
-        if not self.before:
-            return f"0 in {self.dates}"
-        percent = round(100 * abs(self.count - self.before) / self.before)
+            return "as many"
+        percent = round(100 * abs(self.count - self.before) / self.before) if self.before else 0
         difference = f"{percent:,}% " if 0 < percent < 100_000 else ""
-        return f"{difference}{'more' if self.count > self.before else 'fewer'} than {self.dates}"
+        return f"{difference}{'more' if self.count > self.before else 'fewer'}"
+
+    @property
+    def comparison(self) -> str:
+        if self.change and not self.before:
+            return f"0 in {self.dates}"
+        return self.change and f"{self.change} {'as' if self.count == self.before else 'than'} {self.dates}"
 
     @property
     def direction(self) -> str:
-        if self.before is None or self.count is None or self.count == self.before:
+        """Empty also for a change of less than a tenth, which may be chance."""
+        if self.before is None or self.count is None or 10 * abs(self.count - self.before) < max(self.before, 1):
             return ""
         return "up" if self.count > self.before else "down"
 
