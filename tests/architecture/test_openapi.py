@@ -445,10 +445,7 @@ def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> No
         for each in ("links_bulk_update", "links_bulk_delete")
     )
     assert document.statuses("qrcodes_get") == document.statuses("links_get")
-    assert document.statuses("qrcodes_set_style") == (document.statuses("links_update") | {"201", "409"}) - {
-        "200",
-        "412",
-    }
+    assert document.statuses("qrcodes_set_style") == (document.statuses("links_update") | {"201", "409"}) - {"200"}
     assert document.statuses("qrcodes_image") == {"200", "304", "403", "404", "default"}
     assert document.statuses("webhooks_create") == document.statuses("links_create")
     assert document.statuses("webhooks_get") == document.statuses("links_get")

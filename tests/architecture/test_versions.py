@@ -9,7 +9,7 @@ import pytest
 from architecture.facts import ENDPOINTS, SCOPES, Endpoint
 from architecture.running import OTHER_LOGO, RunningApp
 
-from waypost.kit.versions import MALFORMED, WEAK
+from waypost.kit.versions import MALFORMED, ONLY_ABSENT, WEAK
 from waypost.resources.domains.app_links.schemas import GOOGLE_EXAMPLE
 from waypost.web.endpoint import NO_ETAG, EndpointTable
 
@@ -132,6 +132,14 @@ async def test_if_match_stops_a_change_of_another_version(shared_app: RunningApp
                 assert (await ask(shared_app, made, endpoint, {"If-Match": "*"}, **rest)).status_code == 200, change
 
 
+async def test_a_change_never_ignores_if_none_match(shared_app: RunningApp) -> None:
+    for name, changes in versioned(shared_app).items():
+        made = await make(shared_app, name)
+        for change in changes:
+            refused = await ask(shared_app, made, ENDPOINTS[change], {"If-None-Match": "*"}, **BODIES.get(change, {}))
+            assert (refused.status_code, refused.json()["error"]["message"]) == (412, ONLY_ABSENT), change
+
+
 async def test_if_match_is_refused_where_nothing_has_a_version(shared_app: RunningApp) -> None:
     made = await make(shared_app, "links_get")
     await shared_app.domain(made[0])
@@ -140,7 +148,9 @@ async def test_if_match_is_refused_where_nothing_has_a_version(shared_app: Runni
     for method, path, body in (
         ("DELETE", f"/links/{made[1]}/aliases/{alias}", None),
         ("PATCH", "/links/bulk", {"ids": [made[1]], "set": {"title": "Other"}}),
-        ("PUT", "/links/by-external-id/1", {"destination_url": shared_app.website.url}),
     ):
         answer = await shared_app.client.request(method, f"/api/v1{path}", headers=headers, json=body)
         assert (answer.status_code, answer.json()["error"]["message"]) == (412, NO_ETAG)
+        others = {"Authorization": headers["Authorization"], "If-None-Match": "*"}
+        answer = await shared_app.client.request(method, f"/api/v1{path}", headers=others, json=body)
+        assert (answer.status_code, answer.json()["error"]["message"]) == (412, ONLY_ABSENT)

@@ -10,6 +10,10 @@ from typing import Any
 from waypost.kit.errors import Invalid, PreconditionFailed
 
 MALFORMED = 'Send * or ETags in double quotes, separated by commas, such as "0a1b2c".'
+EXISTS = "There is one already. Send the request without If-None-Match to change it."
+ONLY_ABSENT = (
+    "If-None-Match of a change can only be *, without If-Match, where the request creates what does not exist."
+)
 WEAK = "If-Match compares strong ETags only: one that begins with W/ is never the current one."
 
 _encode = json.JSONEncoder(default=str, sort_keys=True, separators=(",", ":")).encode
@@ -38,13 +42,18 @@ class Expected:
     """None: any."""
     reason: str | None = None
     """Why no version can be one of them."""
+    is_absent: bool = False
+    """Whether it is for no version: there must be no object."""
 
     def check(self, stored: Any) -> None:
-        """Raise PreconditionFailed for another version, or if there is no object: None.
+        """Raise PreconditionFailed for another version, or if there is no object, None, but for `is_absent`.
 
         Call it when the object is locked, before it changes.
         """
-        if stored is None or (self.texts is not None and self.version.of(stored) not in self.texts):
+        if self.is_absent:
+            if stored is not None:
+                raise PreconditionFailed(EXISTS)
+        elif stored is None or (self.texts is not None and self.version.of(stored) not in self.texts):
             raise PreconditionFailed(self.reason)
 
 
@@ -57,6 +66,13 @@ def read_if_match(texts: Sequence[str], version: Version) -> Expected:
         return Expected(version, None)
     strong = frozenset(text.partition("-")[0] for weak, text in tags if not weak)
     return Expected(version, strong, None if strong else WEAK)
+
+
+def read_if_absent(texts: Sequence[str], version: Version) -> Expected:
+    """Read the header `If-None-Match` of a request that creates or changes. Raises PreconditionFailed but for `*`."""
+    if _read(texts) != [("", "*")]:
+        raise PreconditionFailed(ONLY_ABSENT)
+    return Expected(version, None, is_absent=True)
 
 
 def is_current(texts: Sequence[str], etag: str) -> bool:

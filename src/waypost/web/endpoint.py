@@ -32,7 +32,7 @@ from waypost.idempotency.service import HEADER
 from waypost.kit.errors import PreconditionFailed, Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
-from waypost.kit.versions import Version, is_current, read_if_match
+from waypost.kit.versions import ONLY_ABSENT, Expected, Version, is_current, read_if_absent, read_if_match
 from waypost.web.body import Reader, has_no_content, read_fields
 from waypost.web.envelope import DESTINATION_CHECK, data
 from waypost.web.guard import Guard
@@ -99,6 +99,8 @@ class Endpoint:
     """An example of the answer to a request that accepts CSV, if there is one."""
     shows: Representation | None = None
     """Of the object at this path. Functions that change it call `caller.require_current` before."""
+    creates: Version | None = None
+    """Of what it creates or changes, if its path may name what does not exist: it checks `caller.expected` itself."""
     checks_destination: bool = False
     """Whether the answer has a header if a destination could not be reached, and was accepted nevertheless."""
     errors: Sequence[int] = ()
@@ -124,6 +126,11 @@ class Endpoint:
     def is_change(self) -> bool:
         """Whether `If-Match` applies to it."""
         return self.needs_key and self.method in {"PATCH", "PUT", "DELETE"}
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it reads `If-Match`, as a `POST` does that changes the object at its path."""
+        return self.is_change or (self.method == "POST" and self.shows is not None)
 
     @property
     def methods(self) -> Sequence[str]:
@@ -228,10 +235,8 @@ class EndpointTable(BaseRoute):
 async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
     endpoint, values = row.endpoint, request.path_params.items()
     named = [value if name in row.texts else require_id(value) for name, value in values]
-    if endpoint.is_change and (texts := request.headers.getlist("if-match")):
-        if not endpoint.shows:
-            raise PreconditionFailed(NO_ETAG)
-        caller = replace(caller, expected=read_if_match(texts, endpoint.shows.version))
+    if endpoint.is_conditional:
+        caller = replace(caller, expected=_read_expected(endpoint, request))
     arguments, problems = [row.deps, caller, *named], Problems()
     if endpoint.body:
         fields, problems = await _parse(endpoint, endpoint.body, request)
@@ -258,6 +263,19 @@ def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: o
     if endpoint.method in {"GET", "PATCH"}:  # RFC 9110 forbids it after a PUT, whose object is not just what was sent
         response.headers.update({"ETag": etag, **_CACHING})
     return response
+
+
+def _read_expected(endpoint: Endpoint, request: Request) -> Expected | None:
+    """Read `If-Match` and `If-None-Match`. One that nothing would check is refused, so that nobody relies on it."""
+    texts, none_texts = (request.headers.getlist(name) for name in ("if-match", "if-none-match"))
+    version = endpoint.shows.version if endpoint.shows else endpoint.creates
+    if none_texts and (texts or not endpoint.creates):
+        raise PreconditionFailed(ONLY_ABSENT)
+    if not texts and not none_texts:
+        return None
+    if version is None:
+        raise PreconditionFailed(NO_ETAG)
+    return read_if_match(texts, version) if texts else read_if_absent(none_texts, version)
 
 
 async def _parse(endpoint: Endpoint, model: type[Body], request: Request) -> tuple[Body, Problems]:

@@ -176,8 +176,10 @@ async def test_lists_find_external_ids_and_notes(env: Env) -> None:
     assert await found("?external_id=A%2F1%2B2") == []
 
 
-async def put(env: Env, external_id: str, *, who: Person | None = None, **fields: Any) -> httpx.Response:
-    headers = (who or env.alice).headers
+async def put(
+    env: Env, external_id: str, *, who: Person | None = None, only: dict[str, str] | None = None, **fields: Any
+) -> httpx.Response:
+    headers = (who or env.alice).headers | (only or {})
     return await env.client.put(f"/api/v1/links/by-external-id/{external_id}", json=fields, headers=headers)
 
 
@@ -196,6 +198,25 @@ async def test_upserts_a_link(env: Env) -> None:
     again = await put(env, "A%2F1%3F%23%25%C3%A9", destination_url=env.site.url(), slug=link["slug"])
     assert (again.status_code, again.json()["data"]["slug"]) == (201, link["slug"])
     assert again.json()["data"]["id"] != link["id"]
+
+
+async def test_conditions_of_upserts(env: Env) -> None:
+    absent, sent = {"If-None-Match": "*"}, {"destination_url": env.site.url()}
+    for only in ({"If-Match": "*"}, {"If-Match": '"a"'}, {"If-None-Match": '"a"'}, {**absent, "If-Match": "*"}):
+        assert (await put(env, "1", only=only, **sent)).status_code == 412, only
+    answers = await asyncio.gather(*(put(env, "1", only=absent, title=f"{n}", **sent) for n in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 412, 412, 412]
+    [link] = [answer.json()["data"] for answer in answers if answer.is_success]
+    path = f"/api/v1/links/{link['id']}"
+    first = await env.client.get(path, headers=env.alice.headers)
+    assert first.json()["data"] == link, "nothing was overwritten"
+    current = {"If-Match": first.headers["ETag"]}
+    env.clock.move(timedelta(seconds=1))
+    assert (await put(env, "1", only=current, title="B")).status_code == 200
+    assert (await put(env, "1", only=current, title="C")).status_code == 412
+    assert (await put(env, "1", only={"If-Match": "*"}, title="D")).status_code == 200
+    assert (await put(env, "2", only={"If-Match": "*"}, **sent)).status_code == 412
+    assert (await env.browse()).json()["meta"]["total"] == 1
 
 
 async def test_an_upsert_clears_what_is_null(env: Env) -> None:

@@ -1,5 +1,6 @@
 """POST /v1/links/{id}/qrcode"""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -53,6 +54,18 @@ async def test_resets_omitted_fields(env: Env, rest: Any) -> None:
     await env.set(link, **STYLE)
     assert (await env.ask("POST", link, **rest)).status_code == 201
     assert code_style(await env.find(link)) == DEFAULT | {"style": "dots"}
+
+
+async def test_sets_the_version_that_was_read(env: Env) -> None:
+    link = await env.links.make()
+    current = {"If-Match": (await env.ask("GET", link)).headers["ETag"]}
+    env.clock.move(timedelta(minutes=1))
+    answers = await asyncio.gather(
+        *(env.ask("POST", link, headers=current, json={"margin": margin}) for margin in range(4))
+    )
+    assert sorted(answer.status_code for answer in answers) == [201, 412, 412, 412]
+    assert (await env.ask("POST", link, headers={"If-None-Match": "*"})).status_code == 412
+    assert (await env.ask("POST", link, headers={"If-Match": "*"})).status_code == 201
 
 
 async def test_an_empty_body_sets_the_default_style(env: Env) -> None:

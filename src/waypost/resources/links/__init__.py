@@ -27,6 +27,7 @@ from waypost.resources.links.store import (
     find_free_share,
     find_names,
     get,
+    lock,
     require_exists,
 )
 
@@ -52,6 +53,7 @@ __all__ = [
     "find_wrong_clicks",
     "get",
     "has_clicks",
+    "lock",
     "require_exists",
     "set_clicks",
 ]

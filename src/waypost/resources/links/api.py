@@ -144,6 +144,8 @@ ENDPOINTS = [
         "links:write",
         Data[LinkJson],
         may_create=True,
+        creates=LINK_VERSION,
+        errors=(412,),
         body=LinkSync,
         parameters=(
             {**parameter("external_id", _EXTERNAL_ID, "External ID of the link", "product-4711"), "in": "path"},

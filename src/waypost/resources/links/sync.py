@@ -21,7 +21,8 @@ _DIFFERS = "This differs from the external ID in the path. Leave it out, or send
 async def upsert(
     deps: Deps, caller: accounts.Caller, external_id: str, fields: LinkSync, problems: Problems
 ) -> tuple[Link, bool]:
-    """Create the link, or change the fields that were sent. Return whether it is new. Raises Invalid and Unavailable.
+    """Create the link, or change the fields that were sent. Return whether it is new. Raises Invalid, Unavailable
+    and PreconditionFailed.
 
     Of several calls at once, one creates the link and the others change it.
     """
@@ -37,6 +38,7 @@ async def upsert(
         attempt = Problems(problems.errors)
         try:
             if link_id is None:
+                caller.require_current(None)  # a link that another call creates at this moment makes this a change
                 return await service.create(deps, caller, NewLink(**sent), attempt), True
             change = await _to_change(deps, caller, link_id, sent, attempt)
             return await service.change(deps, caller, link_id, change, attempt), False

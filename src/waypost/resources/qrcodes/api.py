@@ -102,6 +102,7 @@ ENDPOINTS = [
         Data[QrCodeJson],
         201,
         name="qrcodes_set_style",
+        errors=(412,),
         body=NewStyle,
         read=_style_fields,
         shows=_SHOWN,

@@ -9,7 +9,7 @@ from waypost import accounts, audit
 from waypost.database import Id, Instant, Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.domains.logos import store as logos
-from waypost.resources.links import SHORT_LINKS
+from waypost.resources.links import SHORT_LINKS, lock
 from waypost.resources.qrcodes import images
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of, qr_scans, qr_styles
@@ -49,12 +49,16 @@ async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> QrCode:
 
 
 async def set_style(deps: Deps, caller: accounts.Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
-    """Set the style. Omitted fields get their defaults. Raises NotFound before Invalid."""
-    check_logo(deps, await get(deps, caller, link_id), new.code_style, problems)
+    """Set the style. Omitted fields get their defaults. Raises NotFound and PreconditionFailed before Invalid."""
+    shown = await get(deps, caller, link_id)
+    caller.require_current(shown)
+    check_logo(deps, shown, new.code_style, problems)
     problems.raise_if_any()
     style, now = new.code_style, deps.clock()
     async with caller.commit(deps.db) as tx:
+        await lock(tx, caller.account.id, link_id)
         code = await _get(tx, caller, link_id)
+        caller.require_current(code)
         await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
         if changes := audit.compare(code.style, style):
             item = audit.Item(link_id, code.target.short_url(deps.shared_domain))
