@@ -344,7 +344,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/webhooks/{id}/deliveries/{delivery}/redeliver": prepare_redelivery,
     "/operator/accounts/{id}/suspend": form_of_operator(own_account, REASON),
     "/operator/accounts/{id}/resume": form_of_operator(suspended_account),
-    "/operator/accounts/{id}/plan": form_of_operator(own_account, {"plan": "trial"}),
+    "/operator/accounts/{id}/plan": form_of_operator(own_account, {"plan": "none", "confirmed": "none"}),
     "/operator/accounts/{id}/sign-in-link": prepare_link_for_member,
     "/operator/links/{id}/disable": form_of_operator(Signed.link, REASON),
     "/operator/links/{id}/enable": form_of_operator(disabled_link),

@@ -76,10 +76,12 @@ async def test_previews_before_it_saves(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     form = {"name": "Acme", "color": "#7c3aed", "expired_text": "Over.\r\nSorry."}
+    await set_(place, path, root_url="https://example.com/")  # the name would lead there
     for name in ("not_found", "expired", "not_started", "password", "info"):
         previewed = await ada.post(f"{path}/appearance/preview", {**form, "page": name})
         assert (previewed.status_code, "Acme" in previewed.text) == (200, True)
         assert ("Over.\nSorry." in previewed.text) == (name == "expired")
+        assert not [each for each in ("<a href", "autofocus", 'method="post"') if each in previewed.text], name
         assert "frame-ancestors 'self'" in previewed.headers["content-security-policy"]
     assert "hex color" in (await ada.post(f"{path}/appearance/preview", {**form, "color": "red"})).text
     assert "Acme" not in (await ada.get(f"{path}/appearance/preview?page=expired")).text, "nothing was saved"

@@ -112,12 +112,24 @@ async def test_changes_plans(place: WebApp) -> None:
     root, ada = await root_of(place), await place.browser("ada@example.com", plan="none")
     assert ada.account
     page = f"/operator/accounts/{ada.account.id}"
-    for plan, day, status in (("trial", "2030-02-01", 303), ("trial", "soon", 422), ("lifetime", "2030-02-01", 303)):
-        answer = await root.post(f"{page}/plan", {"plan": plan, "trial_ends_at": day})
-        assert answer.status_code == status, answer.text
-        if plan == "trial":
-            stored = (await accounts.get_account(place.db, "ada@example.com")).plan
-            assert f"{stored.trial_ends_at:%Y-%m-%d %H}" == "2030-02-01 23"
+    day = (place.clock() + timedelta(days=40)).strftime("%Y-%m-%d")
+    for plan, after in (("trial", f"trial until {day}"), ("lifetime", "lifetime")):
+        before = (await accounts.get_account(place.db, "ada@example.com")).plan
+        fields = {"plan": plan, "trial_ends_at": day}
+        asked = (await root.post(f"{page}/plan", fields)).text
+        assert f"The plan is now: {before.type}" in asked
+        assert f"It will be: {after}." in asked
+        assert (await accounts.get_account(place.db, "ada@example.com")).plan == before
+        answer = await root.post(f"{page}/plan", fields | {"confirmed": after})
+        assert answer.status_code == 303, answer.text
+        stored = (await accounts.get_account(place.db, "ada@example.com")).plan
+        assert (stored.type, stored.trial_ends_at is None) == (plan, plan == "lifetime")
+        if stored.trial_ends_at:
+            assert f"{stored.trial_ends_at:%Y-%m-%d %H}" == f"{day} 23"
+    yesterday = (place.clock() - timedelta(days=1)).strftime("%Y-%m-%d")
+    for wrong, reason in (("soon", "must be a day"), (yesterday, "choose the plan none"), ("2206-01-01", "ten years")):
+        refused = await root.post(f"{page}/plan", {"plan": "trial", "trial_ends_at": wrong})
+        assert (refused.status_code, reason in refused.text) == (422, True)
     assert await actions(place, "ada@example.com") == [("plan.updated", "operator")] * 2
     assert "lifetime" in (await root.get(page)).text
 
@@ -159,14 +171,18 @@ async def test_shows_the_service(place: WebApp) -> None:
     context = root_context(place)
     await ServiceTotals(context).step()
     found = [Finding("spool", "ok", "empty"), Finding("clock", "failed", "<5 s> behind", "Synchronize it.")]
+    found.append(Finding("backup", "failed", "as it was then"))
     async with place.db.write() as tx:
         content = [vars(finding) for finding in found]
         await save_report(tx, "diagnosis", ServiceReport("node-1", place.clock(), content))
     page = (await root.get("/operator/service")).text
     assert "&lt;5 s&gt; behind" in page
-    assert page.index("&lt;5 s&gt;") < page.index("Show what passed (1)") < page.index(">empty<"), "problems first"
+    assert page.index("&lt;5 s&gt;") < page.index("Show what passed (") < page.index(">empty<"), "problems first"
+    assert ("as it was then" in page, "outdated" in page) == (False, False)
     assert "node-1" in page
     assert page.count('class="growth"') == 3
+    place.clock.move(timedelta(days=1, seconds=1))
+    assert "outdated" in (await root.get("/operator/service")).text
 
 
 def root_context(place: WebApp) -> Context:

@@ -1,6 +1,6 @@
 """Accounts without a shell: the operator creates and invites, changes plans, and creates sign-in links."""
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from typing import cast, get_args
 
 import structlog
@@ -8,10 +8,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost import accounts
-from waypost.accounts import PlanChoice
+from waypost.accounts import Plan, PlanChoice
 from waypost.accounts.members import store as memberships
 from waypost.accounts.person_pages import PersonPages
-from waypost.accounts.rules import normalize_email
+from waypost.accounts.rules import build_plan, normalize_email
 from waypost.accounts.setup import signup
 from waypost.accounts.sign_in import service as sign_in
 from waypost.audit import Actor
@@ -22,6 +22,9 @@ _PLANS: tuple[PlanChoice, ...] = get_args(PlanChoice)
 _PLAN_OPTIONS = [(plan, plan.replace("_", " ").capitalize()) for plan in _PLANS]
 _NO_PLAN = f"This must be one of: {', '.join(_PLANS)}."
 _OPERATOR = "This is an operator. Create the link on the server: waypost account sign-in-link EMAIL"
+_MAX_TRIAL = timedelta(days=3_660)
+_OVER = "This day is over. To end the trial, choose the plan none."
+_TOO_FAR = "A trial can last ten years. Choose the plan lifetime for what has no end."
 _NO_DAY = "This must be a day, such as 2027-01-31."
 
 log = structlog.get_logger(__name__)
@@ -80,19 +83,37 @@ class ManagementPages(PersonPages):
         account = await self._find(call)
         ends_at = account.plan.trial_ends_at
         form = Form({"plan": account.plan.type, "trial_ends_at": f"{ends_at:%Y-%m-%d}" if ends_at else ""})
-        context = {"trial_days": self._deps.trial_days, **await self._proof(call)}
-        return call.render("operator/plan.html", form, account=account, plan_options=_PLAN_OPTIONS, **context)
+        return await self._show_plan(call, account, form)
+
+    async def _show_plan(
+        self, call: PageCall, account: accounts.Account, form: Form, after: Plan | None = None
+    ) -> Response:
+        """`after`: what to confirm."""
+        return call.render(
+            "operator/plan.html",
+            form,
+            account=account,
+            plan_options=_PLAN_OPTIONS,
+            trial_days=self._deps.trial_days,
+            before=_describe(account.plan),
+            after=_describe(after) if after else "",
+            **await self._proof(call),
+        )
 
     async def change_plan(self, call: PageCall) -> Response:
-        await self._require_proven(call)
-        plan = _plan(call.form)
+        call = await self._require_proven(call)
+        plan, now, days = _plan(call.form), self._deps.clock(), self._deps.trial_days
+        ends_at = _last_day(call.form, now) if plan == "trial" else None
+        after = build_plan(plan, now=now, trial_ends_at=ends_at, trial_days=days)
+        if call.form.text("confirmed") != _describe(after):
+            return await self._show_plan(call, await self._find(call), call.form, after)
         await accounts.set_plan(
             self._deps.db,
             call.id,
             plan,
-            now=self._deps.clock(),
-            trial_days=self._deps.trial_days,
-            trial_ends_at=_day(call.form) if plan == "trial" else None,
+            now=now,
+            trial_days=days,
+            trial_ends_at=ends_at,
             actor=Actor.operator(call.id),
         )
         log.info("plan changed by the operator", account=str(call.id), plan=plan, by=str(call.person.id))
@@ -141,10 +162,19 @@ def _plan(form: Form) -> PlanChoice:
     return cast("PlanChoice", form.text("plan"))
 
 
-def _day(form: Form) -> datetime | None:
-    """Return the end of the day, in UTC. None if there is none."""
+def _last_day(form: Form, now: datetime) -> datetime | None:
+    """Return the end of the day, in UTC. None if there is none. Raises Invalid, also for a likely typing error."""
     text = form.text("trial_ends_at")
+    if not text:
+        return None
     try:
-        return datetime.combine(datetime.fromisoformat(text).date(), time.max, UTC) if text else None
+        ends_at = datetime.combine(datetime.fromisoformat(text).date(), time.max, UTC)
     except ValueError:
         raise Invalid({"trial_ends_at": [_NO_DAY]}) from None
+    if not now <= ends_at <= now + _MAX_TRIAL:
+        raise Invalid({"trial_ends_at": [_OVER if ends_at < now else _TOO_FAR]})
+    return ends_at
+
+
+def _describe(plan: Plan) -> str:
+    return f"{plan.type} until {plan.trial_ends_at:%Y-%m-%d}" if plan.trial_ends_at else plan.type

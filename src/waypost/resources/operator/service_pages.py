@@ -24,6 +24,7 @@ from waypost.settings import Settings
 from waypost.version import VERSION, built_commit
 from waypost.web.dashboard import PageCall, SessionAuth, Views, redirect
 
+_OUTDATED = timedelta(days=1)
 _QUEUES = "waypost_queue_oldest_due_seconds"
 
 
@@ -50,8 +51,9 @@ class ServicePages(PersonPages):
             version=VERSION,
             commit=built_commit(),
             machine=await machine,
-            findings=_findings(diagnosed.content) if diagnosed else quick,
+            findings=_findings(diagnosed.content, quick) if diagnosed else quick,
             diagnosed=diagnosed,
+            is_outdated=diagnosed is not None and self._deps.clock() - diagnosed.at > _OUTDATED,
             is_running=is_running,
             totals=totals,
             series=_series(totals.content) if totals else {},
@@ -80,10 +82,11 @@ def _read_machine(settings: Settings) -> Mapping[str, Any]:
     }
 
 
-def _findings(rows: list[dict[str, Any]]) -> list[Finding]:
-    """Problems first."""
-    order = ("failed", "warning", "ok")
-    return sorted((Finding(**row) for row in rows), key=lambda finding: order.index(finding.state))
+def _findings(rows: list[dict[str, Any]], quick: list[Finding]) -> list[Finding]:
+    """Return the stored findings, those of quick checks as they are now. Problems first."""
+    order, now = ("failed", "warning", "ok"), {finding.check for finding in quick}
+    stored = [Finding(**row) for row in rows if row["check"] not in now]
+    return sorted(stored + quick, key=lambda finding: order.index(finding.state))
 
 
 def _series(totals: Mapping[str, Any]) -> Mapping[str, list[tuple[Any, int]]]:

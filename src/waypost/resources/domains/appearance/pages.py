@@ -29,6 +29,8 @@ _NAMES = {
     "password": "Password form",
     "info": "Page about a link (+)",
 }
+_STILL = {b'<form method="post">': b"<form>", b'<a href="/">': b"<a>", b'" autofocus': b'"'}
+"""What a preview has instead. No text of the domain has these: quotes are escaped."""
 _PREVIEWS: Mapping[str, Callable[[Domain, Appearance], bytes]] = {
     "not_found": lambda _, appearance: pages.ended_page("not_found", appearance),
     "expired": lambda _, appearance: pages.ended_page("expired", appearance),
@@ -97,13 +99,16 @@ def _parse(form: Form) -> tuple[DomainAppearanceChange, Problems]:
 
 
 def _preview(name: str, domain: Domain, appearance: Appearance) -> Response:
-    """Return the page as visitors get it."""
+    """Return the page as visitors get it, without what leads out of the frame or takes the keyboard into it."""
     name = name if name in _PREVIEWS else "not_found"
     show = _PREVIEWS[name]
     appearance = appearance._replace(has_home=bool(domain.root_url))
     color = appearance.color
     style = pages.style(color) if name in ("not_found", "expired", "not_started") else pages.form_style(color)
-    return _framed(show(domain, appearance).replace(b'<form method="post">', b"<form>"), style)
+    page = show(domain, appearance)
+    for text, still in _STILL.items():
+        page = page.replace(text, still)
+    return _framed(page, style)
 
 
 def _framed(page: bytes, style: str) -> Response:
