@@ -25,7 +25,7 @@ def openapi() -> Schema:
 
 
 async def _openapi() -> Schema:
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:  # a read that ends late may write
         settings = Settings(data_dir=Path(directory), base_url=BASE_URL, secret_key="documentation" * 3)
         await migrate_database(settings)
         async with (

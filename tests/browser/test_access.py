@@ -188,6 +188,7 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await page.keyboard.press("/")
     await expect(page.locator("#search")).to_be_focused()
     await page.keyboard.press("Control+K")
+    await expect(page.locator(".jump input")).to_be_focused()
     await page.keyboard.type("spring-0")
     await expect(page.locator("#jump-list li")).to_have_text(re.compile("spring-0"))
     await page.keyboard.press("Enter")
