@@ -49,7 +49,9 @@ def api_pages(document: Schema) -> dict[str, str]:
     ]
     first, _, about = document["info"]["description"].partition("\n\n")
     table = "| | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows)
-    index = ["# Endpoints", first, _ABOUT_DOCUMENT, table, about]
+    ending = [f"- {each}" for each in deprecated(document)]
+    deprecations = ["## Deprecated { #deprecated }", "\n".join(ending)] if ending else []
+    index = ["# Endpoints", first, _ABOUT_DOCUMENT, table, *deprecations, about]
     return {"reference/endpoints/index.md": "\n\n".join(index) + "\n", **pages}
 
 
@@ -62,6 +64,26 @@ def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
     order = [tag["name"] for tag in document["tags"]]
     found = [(path, method, each) for path, methods in document["paths"].items() for method, each in methods.items()]
     return sorted(found, key=lambda operation: order.index(operation[2]["tags"][0]))
+
+
+def deprecated(document: Schema) -> Iterator[str]:
+    """Name each endpoint, parameter and field that will be removed, as the changelog does, with what to use instead."""
+    for path, method, operation in _operations(document):
+        endpoint = f"`{method.upper()} {path.removeprefix('/api/v1')}`"
+        if operation.get("deprecated"):
+            yield f"{endpoint}: {_notice(operation)}"
+        for each in operation.get("parameters", ()):
+            if each.get("deprecated"):
+                yield f"`{each['name']}` of {endpoint}: {_notice(each)}"
+    for name, schema in document["components"]["schemas"].items():
+        for field, about in schema.get("properties", {}).items():
+            if about.get("deprecated"):
+                yield f"`{field}` of `{name}`: {_notice(about)}"
+
+
+def _notice(about: Schema) -> str:
+    notice: str = about["description"].partition("\n")[0]
+    return notice
 
 
 def _page(document: Schema, tag: str, title: str, about: str) -> str:

@@ -8,15 +8,18 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from waypost.kit.deprecation import Deprecation
 
-def doc(description: str, *examples: Any) -> Any:
+
+def doc(description: str, *examples: Any, deprecated: Deprecation | None = None) -> Any:
     """Describe a field of a response, in its `Annotated`."""
-    return Field(description=description, examples=list(examples) or None)
+    return Field(description=description, examples=list(examples) or None, json_schema_extra=deprecated)
 
 
-def field(description: str, *examples: Any, **options: Any) -> Any:
+def field(description: str, *examples: Any, deprecated: Deprecation | None = None, **options: Any) -> Any:
     """Return the default None of a field of a body, with its description. `options`: those of pydantic."""
-    return Field(None, description=description, examples=list(examples) or None, **options)
+    examples_ = list(examples) or None
+    return Field(None, description=description, examples=examples_, json_schema_extra=deprecated, **options)
 
 
 def doc_as(body: type[BaseModel], name: str, *examples: Any) -> Any:

@@ -5,7 +5,7 @@ Nothing is converted: 5 is not a string. Text contains no control characters.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -24,6 +24,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.colors import parse_color
+from waypost.kit.deprecation import Deprecation
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 
@@ -70,6 +71,18 @@ class Body(BaseModel):
         for name in self.NOT_NULL:
             if name in self.model_fields_set and getattr(self, name) is None:
                 problems.add(name, NOT_NULL)
+
+    @classmethod
+    def deprecated(cls, sent: Mapping[str, Any] | None = None) -> Iterator[Deprecation]:
+        """Yield what is deprecated of the fields, and of those of objects in them. `sent`: None is all."""
+        for name, about in cls.model_fields.items():
+            if isinstance(about.json_schema_extra, Deprecation) and (sent is None or name in sent):
+                yield about.json_schema_extra
+        for name, nested in cls.NESTED.items():
+            value = sent.get(name) if sent is not None else [None]
+            for entry in value if isinstance(value, list) else [value]:
+                if sent is None or isinstance(entry, Mapping):
+                    yield from nested.deprecated(entry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ endpoints, and gives the list to the process together with the dependencies of t
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -29,12 +29,13 @@ from starlette.types import Receive, Scope, Send
 from waypost.accounts import ApiCaller
 from waypost.accounts import Scope as KeyScope
 from waypost.idempotency.service import HEADER
+from waypost.kit.deprecation import Deprecation
 from waypost.kit.errors import PreconditionFailed, Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
 from waypost.kit.versions import ONLY_ABSENT, Expected, Version, is_current, read_if_absent, read_if_match
 from waypost.web.body import Reader, has_no_content, read_fields
-from waypost.web.envelope import DESTINATION_CHECK, data
+from waypost.web.envelope import DEPRECATIONS, DESTINATION_CHECK, data
 from waypost.web.guard import Guard
 
 PREFIX = "/api/v1"
@@ -107,6 +108,8 @@ class Endpoint:
     """Those that do not follow from key, ids and body."""
     others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """What the document says of answers without a model, by status."""
+    deprecated: Deprecation | None = None
+    """Parameters and fields have their own."""
 
     @property
     def operation(self) -> str:
@@ -175,6 +178,8 @@ class _Row(NamedTuple):
     """Of what varies in the path."""
     texts: Collection[str]
     """Those that are no ids. One that needs a key is alone, and last: any text but an empty one, slashes included."""
+    has_deprecated: bool
+    """Whether a request may use something deprecated."""
 
 
 class EndpointTable(BaseRoute):
@@ -193,7 +198,9 @@ class EndpointTable(BaseRoute):
                 texts = {each["name"] for each in endpoint.parameters if each["in"] == "path"}
                 blank, has_ids = _NAME.sub("", path), {*names} > texts
                 methods = self._rows[tuple(blank.split("/")) if has_ids else (blank,) if texts else path]
-                methods |= dict.fromkeys(endpoint.methods, _Row(endpoint, deps, names, texts))
+                has_deprecated = any(_deprecated(endpoint)) or any(endpoint.body.deprecated() if endpoint.body else ())
+                row = _Row(endpoint, deps, names, texts, has_deprecated)
+                methods |= dict.fromkeys(endpoint.methods, row)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         found = list(self._find(scope["path"], scope["raw_path"])) if scope["type"] == "http" else []
@@ -223,6 +230,8 @@ class EndpointTable(BaseRoute):
 
     async def _respond(self, row: _Row, request: Request) -> Response:
         endpoint = row.endpoint
+        if row.has_deprecated:
+            _announce(request, _deprecated(endpoint, request.query_params))
         if not endpoint.needs_key:
             self._guard.refuse_plain_http(request)
             return cast("Response", await endpoint.respond(row.deps, request))
@@ -239,7 +248,7 @@ async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
         caller = replace(caller, expected=_read_expected(endpoint, request))
     arguments, problems = [row.deps, caller, *named], Problems()
     if endpoint.body:
-        fields, problems = await _parse(endpoint, endpoint.body, request)
+        fields, problems = await _parse(row, endpoint.body, request)
         arguments += [fields, problems]
     if len(endpoint.parameters) > len(row.texts):
         arguments.append(request)
@@ -278,8 +287,26 @@ def _read_expected(endpoint: Endpoint, request: Request) -> Expected | None:
     return read_if_match(texts, version) if texts else read_if_absent(none_texts, version)
 
 
-async def _parse(endpoint: Endpoint, model: type[Body], request: Request) -> tuple[Body, Problems]:
+async def _parse(row: _Row, model: type[Body], request: Request) -> tuple[Body, Problems]:
     # zero bytes that are declared as JSON are not JSON
-    if not endpoint.needs_body and has_no_content(request) and "content-type" not in request.headers:
+    if not row.endpoint.needs_body and has_no_content(request) and "content-type" not in request.headers:
         return parse(model, {})
-    return parse(model, await endpoint.read(request))
+    sent = await row.endpoint.read(request)
+    if row.has_deprecated:
+        _announce(request, model.deprecated(sent))
+    return parse(model, sent)
+
+
+def _deprecated(endpoint: Endpoint, query: Collection[str] | None = None) -> Iterator[Deprecation]:
+    """Yield what is deprecated of the endpoint and its parameters. `query`: the names that were sent; None is all."""
+    if endpoint.deprecated:
+        yield endpoint.deprecated
+    for parameter in endpoint.parameters:
+        if "deprecated" in parameter and (query is None or parameter["name"] in query):
+            yield parameter["deprecated"]
+
+
+def _announce(request: Request, used: Iterable[Deprecation]) -> None:
+    """Give the response the headers of what the request uses."""
+    if found := [*request.scope.get(DEPRECATIONS, ()), *used]:
+        request.scope[DEPRECATIONS] = found

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from waypost.accounts import RateLimitResult
 from waypost.http.status import headers_of, status_of
-from waypost.kit import errors
+from waypost.kit import deprecation, errors
 from waypost.kit.docs import doc
 
 T = TypeVar("T")
@@ -59,6 +59,9 @@ DESTINATION_CHECK = "X-Destination-Check"
 
 RATE_LIMIT = "waypost.rate_limit"
 """Key in the ASGI scope: the result of the rate limiter, and its limit."""
+
+DEPRECATIONS = "waypost.deprecations"
+"""Key in the ASGI scope: what the request uses that will be removed, if anything."""
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _SECRET = re.compile(r"(wp_live_|whsec_)[\w+/-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
@@ -147,7 +150,7 @@ def enveloped(
 
 
 class ServerErrors:
-    """The outermost middleware: responds to unexpected errors, and adds the rate limit headers to every response.
+    """The outermost middleware: responds to unexpected errors, and adds the rate limit and deprecations to responses.
 
     Starlette's own would raise the error again, and the server would log it a second time.
     """
@@ -163,15 +166,15 @@ class ServerErrors:
             return
         has_started = False
 
-        async def send_with_rate_limit(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                _add_rate_limit_headers(message, scope)
+                _add_headers(message, scope)
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_rate_limit)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # the one place for unexpected errors
@@ -179,10 +182,10 @@ class ServerErrors:
             if not has_started:
                 message = f"Something went wrong on our side. The error ID is {error_id}."
                 response = self._respond(scope, message)
-                await response(scope, receive, send_with_rate_limit)
+                await response(scope, receive, send_with_headers)
 
 
-def _add_rate_limit_headers(message: Message, scope: Scope) -> None:
+def _add_headers(message: Message, scope: Scope) -> None:
     if RATE_LIMIT in scope:
         result, limit = scope[RATE_LIMIT]
         message["headers"] = [
@@ -190,6 +193,8 @@ def _add_rate_limit_headers(message: Message, scope: Scope) -> None:
             (b"x-ratelimit-limit", b"%d" % limit),
             (b"x-ratelimit-remaining", b"%d" % result.remaining),
         ]
+    if DEPRECATIONS in scope:
+        message["headers"] = [*message["headers"], *deprecation.headers(scope[DEPRECATIONS])]
 
 
 def set_rate_limit(request: Request, result: RateLimitResult, limit: int) -> None:

@@ -54,7 +54,8 @@ field in `error.errors`. Send a request that got 429 or 503 again after `Retry-A
 ## Clients
 
 Operation ids are the names of methods in clients: `links_create` is `links.create`. They do not change. New fields and
-new values can be added at any time.
+new values can be added at any time. What will be removed is deprecated first: responses to requests that use it have
+the headers `Deprecation` (RFC 9745) and, if the day is known, `Sunset` (RFC 8594).
 """
 
 _ERRORS = (envelope.ErrorResponseJson, envelope.ValidationErrorResponseJson, envelope.BareErrorJson)

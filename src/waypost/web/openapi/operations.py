@@ -38,6 +38,8 @@ def describe(endpoint: Endpoint, schemas: Schemas, base_url: str) -> Schema:
     if endpoint.body:
         operation["requestBody"] = _request_body(endpoint.body, schemas, is_required=endpoint.needs_body)
     operation["responses"] = _responses(endpoint, operation, schemas, base_url)
+    if endpoint.deprecated:
+        endpoint.deprecated(operation)
     path = PREFIX + endpoint.path
     operation["x-codeSamples"] = list(code_samples.samples(base_url, path, endpoint.method, operation))
     return operation
@@ -58,7 +60,11 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
             default = {"default": parameter["schema"]["default"]} if "default" in parameter["schema"] else {}
             schema = schemas.value(parameter["schema"]) | default
             named = referred(schema)
-            yield {**parameter, "schema": schema, "example": schemas.example(named) if named else parameter["example"]}
+            example = schemas.example(named) if named else parameter["example"]
+            described = {**parameter, "schema": schema, "example": example}
+            if deprecated := parameter.get("deprecated"):
+                deprecated(described)
+            yield described
     if endpoint.takes_idempotency_key:
         yield idempotency.PARAMETER
     if endpoint.shows and endpoint.method == "GET":

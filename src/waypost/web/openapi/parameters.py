@@ -2,15 +2,18 @@
 
 from typing import Any
 
+from waypost.kit.deprecation import Deprecation
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 
 Schema = dict[str, Any]
 
 
-def parameter(name: str, schema: Schema, description: str, example: Any = None) -> Schema:
+def parameter(
+    name: str, schema: Schema, description: str, example: Any = None, *, deprecated: Deprecation | None = None
+) -> Schema:
     """`example`: for all but lists of values."""
     about = {"name": name, "in": "query", "required": False, "description": description}
-    return {**about, "schema": schema, "example": example}
+    return {**about, "schema": schema, "example": example} | ({"deprecated": deprecated} if deprecated else {})
 
 
 _ETAG = '"1f0c5a7be2d94c3a8f61-5b2e9d04"'

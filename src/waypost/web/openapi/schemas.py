@@ -14,7 +14,7 @@ from waypost.web.openapi.parameters import Schema
 
 NULL: Schema = {"type": "null"}
 _FILE = {"type": "string", "format": "binary"}
-_TEXTS = ("description", "examples")
+_TEXTS = ("description", "examples", "deprecated")
 _COMPONENTS = "#/components/schemas/"
 _INPUTS_WITHOUT_NULL = ("Create", "Input", "Style")
 """Null means the same as leaving a field out. Scalar refuses it for values with a name, within lists of objects."""
