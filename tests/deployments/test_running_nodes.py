@@ -1,4 +1,4 @@
-"""Several nodes as compose.yaml and the manifests say: commands, users, settings, volumes, addresses, probes, end.
+"""Several nodes as compose.yaml and the Helm chart say: commands, users, settings, volumes, addresses, probes, end.
 
 The containers are namespaces of this machine; PostgreSQL, ClickHouse and HAProxy are its programs. `make test-nodes`.
 """
@@ -13,51 +13,47 @@ import pytest
 
 pytest.importorskip("podman_compose", reason="podman_compose is missing: make test-nodes installs it")
 pytest.importorskip("chdb", reason="chdb is missing: make test-nodes installs it")
+pytest.importorskip("helm_python", reason="helm_python is missing: make test-nodes installs it")
 
-import yaml
 from deployments.compose import SERVE, Compose
 from deployments.containers import USER, Container, Image, needs_containers, running
 from deployments.first_click import api_key, count_a_click
-from deployments.machine import ROOT
+from deployments.helm import Rendering, render
 from deployments.stores import CLICKHOUSE, CLIENT, POSTGRES, running_clickhouse, running_postgres, wait_until_ready
 from journeys.service import Website, eventually
 from nodes.network import Network
 
-NODES = ROOT / "deploy" / "kubernetes" / "nodes"
-ADDRESSES = {"waypost-redirect": "10.87.0.11", "waypost-web": "10.87.0.12", "waypost-migrate": "10.87.0.13"}
-SETTINGS = {
-    "WAYPOST_BASE_URL": "http://app.example.com",
-    "WAYPOST_SHARED_DOMAIN": "go.example.com",
-    "WAYPOST_OUTBOUND_ALLOW": "10.87.0.0/24",
+ADDRESSES = {"redirect": "10.87.0.11", "web": "10.87.0.12", "migrate": "10.87.0.13"}
+VALUES = {
+    "mode": "nodes",
+    "baseUrl": "http://app.example.com",
+    "sharedDomain": "go.example.com",
+    "settings": {"WAYPOST_OUTBOUND_ALLOW": "10.87.0.0/24"},
+    "secrets": {"database_url": f"postgresql://waypost:secret@{POSTGRES}/waypost", "secret_key": "k" * 40},
 }
 
 
 class Pod:
     """On a machine of its own, which its containers share."""
 
-    def __init__(self, name: str, image: Image, network: Network, secret: Path) -> None:
-        self.url = f"http://{ADDRESSES[name]}:8000"
-        manifests = [each for path in NODES.glob("*.yaml") for each in yaml.safe_load_all(path.read_text())]
-        [spec] = [
-            each["spec"]["template"]["spec"]
-            for each in manifests
-            if each["kind"] in {"StatefulSet", "Job"} and each["metadata"]["name"] == name
-        ]
-        self._specs: list[dict[str, Any]] = spec["containers"]
-        machine = name.removeprefix("waypost-")
-        network.add(machine, ADDRESSES[name])
-        data = image.volume(machine, owner=0)
+    def __init__(self, role: str, chart: Rendering, image: Image, network: Network, secret: Path) -> None:
+        self.url = f"http://{ADDRESSES[role]}:8000"
+        workloads = {each["metadata"]["name"]: each for each in chart.of_kind("StatefulSet", "Job")}
+        pod = workloads[f"links-waypost-{role}"]["spec"]["template"]["spec"]
+        self._specs: list[dict[str, Any]] = pod["containers"]
+        network.add(role, ADDRESSES[role])
+        data = image.volume(role, owner=0)
         os.chown(data, 0, USER)  # what fsGroup does
         data.chmod(0o2775)
         self._volumes = {"data": f"{data}:/data:rw", "secrets": f"{secret}:/run/secrets/waypost:ro"}
         self._run = lambda command, environment, mounts: Container(
-            image, network, machine, command, environment=environment, mounts=mounts
+            image, network, role, command, environment=environment, mounts=mounts
         )
 
     def container(self, index: int = 0, *command: str) -> Container:
-        """The one of the manifest, or one with the same settings for a command."""
+        """The one of the chart, or one with the same settings for a command."""
         spec = self._specs[index]
-        settings = SETTINGS | {each["name"]: each["value"] for each in spec["env"]}
+        settings = {each["name"]: each["value"] for each in spec["env"]}
         mounts = [self._volumes[each["name"]] for each in spec["volumeMounts"] if each["name"] != "tmp"]
         return self._run(["waypost", *(command or spec["args"])], settings, mounts)
 
@@ -73,13 +69,18 @@ class Pod:
 
 
 @pytest.fixture
-def secret(directory: Path) -> Path:
+def chart() -> Rendering:
+    [rendering] = render(VALUES)
+    return rendering
+
+
+@pytest.fixture
+def secret(directory: Path, chart: Rendering) -> Path:
     """As Kubernetes mounts it: names are links to a directory that is replaced as a whole."""
     path = directory / "secret"
     (path / "..1").mkdir(parents=True)
     (path / "..data").symlink_to("..1")
-    values = {"database_url": f"postgresql://waypost:secret@{POSTGRES}/waypost", "secret_key": "k" * 40}
-    for name, value in values.items():
+    for name, value in chart.by_name()["Secret/links-waypost"]["stringData"].items():
         file = path / "..1" / name
         file.write_text(value)
         os.chown(file, 0, USER)
@@ -89,11 +90,13 @@ def secret(directory: Path) -> Path:
 
 
 @needs_containers
-def test_pods_share_their_volume_with_their_worker(directory: Path, network: Network, secret: Path) -> None:
+def test_pods_share_their_volume_with_their_worker(
+    directory: Path, network: Network, chart: Rendering, secret: Path
+) -> None:
     image = Image(directory)
     with running_postgres(directory, network, "secret"):
-        Pod("waypost-migrate", image, network, secret).container().run()
-        web, redirect = (Pod(f"waypost-{role}", image, network, secret) for role in ("web", "redirect"))
+        Pod("migrate", chart, image, network, secret).container().run()
+        web, redirect = (Pod(role, chart, image, network, secret) for role in ("web", "redirect"))
         containers = [pod.container(index) for pod in (web, redirect) for index in (0, 1)]
         with running(*containers), Website(CLIENT) as page:
             web.container(0, "account", "create", "you@example.com", "--plan", "lifetime").run()

@@ -87,7 +87,7 @@ def test_the_commands_of_a_page_run_as_printed(name: str, tmp_path: Path) -> Non
 def test_every_block_of_commands_is_run_or_named() -> None:
     assert {name for name in pages() if any(blocks(name))} == set(RUN)
     for text in pages().values():
-        assert set(re.findall(r"^ *```(\w+)$", text, re.MULTILINE)) <= {"sh", "ini", "json"}
+        assert set(re.findall(r"^ *```(\w+)$", text, re.MULTILINE)) <= {"sh", "ini", "json", "yaml"}
         assert text.count("```sh") == len(BLOCK.findall(text))
 
 
