@@ -27,7 +27,7 @@ from accounts.sign_ups import (
     way,
 )
 from browsing import BASE_URL, Browser, WebApp, open_place
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from starlette.requests import Request
 
 from waypost import mail
@@ -35,7 +35,7 @@ from waypost.accounts import SignInClient, create_key, open_limiters
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.data import deletion as account_deletion
 from waypost.accounts.data import export
-from waypost.accounts.model import accounts
+from waypost.accounts.model import accounts, people
 from waypost.accounts.people import profile
 from waypost.accounts.sessions import store as sessions_of
 from waypost.accounts.sessions.store import sessions
@@ -277,6 +277,37 @@ async def test_without_mail_the_email_changes_immediately(place: WebApp) -> None
     assert HOSTILE not in page
     assert "&lt;script&gt;alert(1)" in page
     assert (await ada.post("/account/name", {"name": " "})).status_code == 422
+
+
+async def test_times_and_numbers_are_shown_as_a_person_chose(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    page = (await ada.get("/account")).text
+    assert "Times in UTC" in page
+    assert 'data-timezone="/account/timezone"' in page
+    assert (await ada.post("/account/timezone", {"timezone": "Asia/Calcutta"})).status_code == 204
+    assert (await ada.post("/account/timezone", {"timezone": "Asia/Tokyo"})).status_code == 204  # too late
+    page = (await ada.get("/account/data")).text
+    assert "Times in Asia/Kolkata" in page
+    assert "data-timezone" not in page
+    chosen = {"timezone": "America/New_York", "date_format": "month_day", "number_format": "point"}
+    refused = await ada.post(
+        "/account/preferences", chosen | {"timezone": "Mars", "date_format": "", "number_format": "x"}
+    )
+    assert (refused.status_code, refused.text.count("Choose one of the list.")) == (422, 3)
+    assert (await ada.post("/account/preferences", chosen)).headers["location"] == "/account?done=preferences"
+    page = (await ada.get("/account")).text
+    assert '<option value="America/New_York" selected>America/New York</option>' in page
+    assert '<option value="month_day" selected>Jan 1, 2030, 7:00 AM</option>' in page
+    assert '<option value="point" selected>1.234,5</option>' in page
+    async with place.db.write() as tx:  # by another version, or on a machine with other time zones
+        await tx.execute(update(people).values(timezone="Mars/Base", date_format="x", number_format="y"))
+    assert "Times in UTC" in (await ada.get("/account")).text
+
+
+async def test_a_browser_without_a_known_time_zone_is_in_utc(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    await ada.post("/account/timezone", {"timezone": "Etc/Unknown"})
+    assert "data-timezone" not in (await ada.get("/account")).text
 
 
 async def test_an_old_session_requires_reauthentication(place: WebApp) -> None:

@@ -123,6 +123,7 @@ PUBLIC_PAGES = {
 
 PERSONAL_PAGES = {
     "/account", "/account/accounts", "/account/accounts/{id}", "/account/confirm", "/account/email", "/account/name",
+    "/account/preferences", "/account/timezone",
     "/account/delete-person", "/invite/account/{token}",
     "/account/password", "/account/passkeys", "/account/passkeys/options", "/account/passkeys/{id}/remove",
     "/account/required", "/account/security", "/account/sessions", "/account/sessions/end-others",

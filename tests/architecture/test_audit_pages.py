@@ -371,6 +371,8 @@ NOT_RECORDED = {
     "/account/verify/passkey/options": "changes nothing",
     "/account/confirm": "sends an email again",
     "/account/accounts/{id}": "shows another account",
+    "/account/preferences": "how pages show times and numbers to the person alone",
+    "/account/timezone": "see above",
     "/account/sessions/end-others": "ends sessions, which members of accounts do not see",
     "/account/sessions/{id}/end": "ends sessions, which members of accounts do not see",
     "/logout": "ends a session, which members of accounts do not see",

@@ -15,6 +15,7 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String,
 
 from waypost.audit import Actor
 from waypost.database import Database, Id, Instant, Json, Tx, metadata
+from waypost.kit.preferences import Preferences, stored_preferences
 from waypost.kit.versions import Expected
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ people = Table(
     Column("is_operator", Boolean, nullable=False, server_default=false()),  # of this installation
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("timezone", Text),  # null until a browser reports it
+    Column("date_format", Text),
+    Column("number_format", Text),
 )
 
 accounts = Table(
@@ -143,6 +147,13 @@ class Person:
     is_operator: bool
     created_at: datetime
     updated_at: datetime
+    timezone: str | None = None
+    date_format: str | None = None
+    number_format: str | None = None
+
+    @property
+    def preferences(self) -> Preferences:
+        return stored_preferences(self.timezone, self.date_format, self.number_format)
 
 
 PersonWithHash = tuple[Person | None, str | None]

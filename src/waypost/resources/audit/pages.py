@@ -45,13 +45,13 @@ class AuditPages(Pages[Context]):
 
     async def list_entries(self, call: PageCall) -> Response:
         query, problems = read_query(call.request), Problems()
-        return await self._render(call, query, schemas.read_filter(query, problems), problems)
+        return await self._render(call, query, schemas.read_filter(query, problems, call.preferences), problems)
 
     async def download(self, call: PageCall) -> Response:
         """Send the entries that match the filters. Only one at a time: a log can have millions."""
         query = {name: call.form.text(name) for name in schemas.FILTERS}
         problems = Problems()
-        filter_ = schemas.read_filter(query, problems)
+        filter_ = schemas.read_filter(query, problems, call.preferences)
         account = call.session.account.id
         if account in self._downloading:
             problems.add("body", DOWNLOAD_RUNS)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +15,12 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import IdText, TimestampText, text_problem
 from waypost.kit.ids import parse_id
+from waypost.kit.preferences import NO_DATE, Preferences
 
 FILTERS = ("by", "action", "item", "text", "since", "until")
 CSV_COLUMNS = ("time", "actor_type", "actor_id", "actor", "ip", "action", "item_id", "item", "changes", "details")
 MAX_TEXT = 200
-_BAD_DATE = "Enter a date such as 2026-11-30."
-_LAST_DAY = date.max - timedelta(days=1)
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date.max - timedelta(days=2)
 
 
 class EntryJson(TypedDict):
@@ -56,8 +56,11 @@ def to_cells(entry: AuditEntry) -> Iterable[Any]:
     return timestamp(entry.at), *who, entry.action, _text(item.id), item.name, *encoded
 
 
-def read_filter(query: Mapping[str, str], problems: Problems) -> AuditFilter:
-    """Read the filters of a list, and add problems with them to `problems`. Unknown choices are ignored."""
+def read_filter(query: Mapping[str, str], problems: Problems, preferences: Preferences) -> AuditFilter:
+    """Read the filters of a list, and add problems with them to `problems`. Unknown choices are ignored.
+
+    Days are those of the person.
+    """
     by, action, text = (query.get(name, "").strip() for name in ("by", "action", "text"))
     if problem := text_problem(text):
         problems.add("text", problem)
@@ -69,8 +72,8 @@ def read_filter(query: Mapping[str, str], problems: Problems) -> AuditFilter:
         action=action if action in AUDIT_ACTIONS else None,
         item_id=parse_id(query.get("item", "")),
         text=text or None,
-        since=_read_day(query, "since", problems),
-        until=_read_day(query, "until", problems, end=timedelta(days=1)),
+        since=_read_day(query, "since", problems, preferences),
+        until=_read_day(query, "until", problems, preferences, days=1),
     )
 
 
@@ -88,18 +91,18 @@ def used_filters(filter_: AuditFilter, query: Mapping[str, str]) -> dict[str, st
 
 
 def _read_day(
-    query: Mapping[str, str], name: str, problems: Problems, *, end: timedelta = timedelta(0)
+    query: Mapping[str, str], name: str, problems: Problems, preferences: Preferences, *, days: int = 0
 ) -> datetime | None:
-    """Return the start of the day in UTC, or its `end`."""
+    """Return the start of the day, or of one `days` later."""
     text = query.get(name, "").strip()
     if not text:
         return None
     try:
         day = min(date.fromisoformat(text), _LAST_DAY)
     except ValueError:
-        problems.add(name, _BAD_DATE)
+        problems.add(name, NO_DATE)
         return None
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) + end
+    return preferences.midnight(max(day, _FIRST_DAY) + timedelta(days=days))
 
 
 def _text(id_: UUID | None) -> str | None:

@@ -14,6 +14,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost import mail
+from waypost.kit.preferences import DEFAULT
 from waypost.resources.clicks.dashboard import rendering, value_lists
 from waypost.resources.clicks.dashboard.value_lists import ValueBar
 from waypost.resources.clicks.filters import Clause, Filters, FilterValue
@@ -22,7 +23,7 @@ from waypost.resources.clicks.stats.read import Statistics, StatsList
 from waypost.resources.statistics_reports import chart
 from waypost.resources.statistics_reports.model import ReportSubject
 from waypost.resources.statistics_reports.periods import NAMES, ReportDays, ReportPeriod
-from waypost.web.dashboard.filters import FILTERS
+from waypost.web.dashboard.filters import FILTERS, PREFERRED
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -82,6 +83,7 @@ def write(
     title = f"{NAMES[scope.period]} report: {f'links tagged {name}' if subject.tag else name}"
     dates_before = str(before).removesuffix(f" {days.last.year}")
     context = {
+        "preferences": DEFAULT,
         "title": title,
         "days": days,
         "zone": query.timezone.replace("_", " "),
@@ -144,7 +146,13 @@ def _statistics_url(subject: ReportSubject, days: ReportDays, timezone: str, bas
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # noqa: PLC0415  # 3 MB
+    from jinja2 import (  # noqa: PLC0415  # 3 MB
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        pass_context,
+        select_autoescape,
+    )
 
     environment = Environment(
         loader=PackageLoader("waypost.resources.statistics_reports"),
@@ -154,4 +162,5 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
+    environment.filters.update({name: pass_context(each) for name, each in PREFERRED.items()})
     return environment

@@ -8,9 +8,8 @@ from starlette.routing import Route
 from waypost.context import Context
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id, require_id
-from waypost.kit.timezones import zone_names
+from waypost.kit.timezones import UTC_NAME, zone_names
 from waypost.resources.clicks.dashboard.time_range import ZONES
-from waypost.resources.clicks.stats.query import DEFAULT_ZONE
 from waypost.resources.links.form.choices import find_choices
 from waypost.resources.statistics_reports import periods, service, unsubscribing
 from waypost.resources.statistics_reports.model import ReportSubject
@@ -45,7 +44,7 @@ class ReportPages(Pages[Context]):
         """A link or tag in the query is what a new subscription is about."""
         account, link_id = call.session.account, parse_id(call.form.text("link_id") or call.query("link_id"))
         tag, zone = call.query("tag"), call.request.cookies.get(_ZONE, "")
-        zone = zone if zone in zone_names() else DEFAULT_ZONE
+        zone = zone if zone in zone_names() else UTC_NAME
         async with self._deps.db.read() as tx:
             tags = [*(await find_choices(tx, account.id)).tags]
             if tag and tag not in tags and await service.has_links(tx, account.id, tag):

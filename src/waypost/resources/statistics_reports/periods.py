@@ -3,8 +3,8 @@
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal, NamedTuple, get_args
 
+from waypost.kit.timezones import midnight
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.stats.query import midnight
 
 ReportPeriod = Literal["week", "month"]
 PERIODS: tuple[ReportPeriod, ...] = get_args(ReportPeriod)

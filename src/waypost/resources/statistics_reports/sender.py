@@ -21,10 +21,11 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.kit.ids import new_id
+from waypost.kit.timezones import UTC_NAME
 from waypost.outbound import Unreachable
 from waypost.resources.clicks.dashboard.statistics import read_comparable
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
+from waypost.resources.clicks.stats.query import StatsQuery, new_stats_query
 from waypost.resources.clicks.stats.read import Statistics
 from waypost.resources.statistics_reports import content, periods, service, store
 from waypost.resources.statistics_reports.content import ReportEmail, ReportScope, ReportUrls
@@ -94,7 +95,7 @@ class ReportSender:
                 raise Invalid({"--to": [UNSUBSCRIBED]})
             if not await mail.count(tx, to, "statistics", now):
                 raise Invalid({"--to": [TOO_MANY]})
-        zone = zone or DEFAULT_ZONE
+        zone = zone or UTC_NAME
         days = periods.last_days(period, ZoneInfo(zone), now)
         urls = ReportUrls(self.context.base_url, self.urls.url(to), "")
         of_account = ReportScope(account.id, ReportSubject(), account.name, period, zone)

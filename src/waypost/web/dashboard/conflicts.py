@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 VERSION = "version"
 """Name of the hidden field with the version that the form was opened with."""
+ZONE = "shown_zone"
+"""Name of the hidden field with the time zone that the form showed its times in: the person may have changed it."""
 _WORDS = {"url": "URL", "utm": "UTM", "og": "preview", "ids": "", "id": "ID", "new": ""}
 
 
@@ -42,7 +44,7 @@ def flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 def _joined(fields: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in flatten(fields):
-        if name != VERSION:
+        if name not in {VERSION, ZONE}:
             found[name] = f"{found[name]}, {text}" if found.get(name) else text
     return found
 

@@ -1,13 +1,14 @@
-"""Template filters: numbers, times and icons."""
+"""Template filters: icons, and times and numbers by the preferences of who reads the page."""
 
 import zlib
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from markupsafe import Markup
 
-from waypost.kit.clock import timestamp
+from waypost.kit.clock import parse_timestamp, timestamp
+from waypost.kit.preferences import Preferences
 
 _UNITS = ((86_400 * 365, "year"), (86_400 * 30, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
@@ -74,19 +75,6 @@ def favicon(host: str) -> Markup:
     return Markup('<span class="letter {}" data-letter="{}" aria-hidden="true"></span>').format(color, name[:1].upper())
 
 
-def number(count: int) -> str:
-    """12,345"""
-    return f"{count:,}"
-
-
-def short(count: int) -> str:
-    """12.3k for 12,345"""
-    for unit, sign in ((1_000_000_000, "bn"), (1_000_000, "m"), (1_000, "k")):
-        if count >= unit:
-            return f"{count / unit:.3g}{sign}" if count < 999.5 * unit else f"{count // unit}{sign}"
-    return str(count)
-
-
 def share(count: int, total: int) -> str:
     """12%"""
     percent = 100 * count / max(1, total)
@@ -94,6 +82,7 @@ def share(count: int, total: int) -> str:
 
 
 def ago(at: datetime, now: datetime) -> str:
+    """3 days ago"""
     seconds = (now - at).total_seconds()
     for unit, name in _UNITS:
         count = int(abs(seconds) // unit)
@@ -103,12 +92,50 @@ def ago(at: datetime, now: datetime) -> str:
     return "just now" if seconds >= 0 else "in a moment"
 
 
-def day(at: datetime) -> str:
-    return f"{at:%-d %b %Y}"
+def time_ago(context: Mapping[str, Any], at: datetime, now: datetime) -> Markup:
+    """3 days ago"""
+    return _element(context, at, ago(at, now))
 
 
-def time_of_day(at: datetime) -> str:
-    return f"{at:%H:%M:%S}"
+def day(context: Mapping[str, Any], at: datetime | str | date) -> Markup | str:
+    """28 Nov 2026. `at`: may be as in JSON. A date is a day of another time zone, which the page names."""
+    if isinstance(at, date) and not isinstance(at, datetime):
+        return _preferences(context).day(at)
+    at = _instant(at)
+    return _element(context, at, _preferences(context).day(at))
+
+
+def time(context: Mapping[str, Any], at: datetime | str, *, zone: bool = True) -> Markup:
+    """28 Nov 2026, 14:05 Europe/Berlin. `at`: may be as in JSON. `zone`: unless it is named above."""
+    at, preferences = _instant(at), _preferences(context)
+    return _element(context, at, f"{preferences.time(at)} {preferences.zone_name if zone else ''}".strip())
+
+
+def number(context: Mapping[str, Any], count: float) -> str:
+    """12,345"""
+    return _preferences(context).number(count)
+
+
+def short(context: Mapping[str, Any], count: int) -> str:
+    """12.3k for 12,345"""
+    return _preferences(context).short(count)
+
+
+def _instant(at: datetime | str) -> datetime:
+    return parse_timestamp(at) if isinstance(at, str) else at
+
+
+def _element(context: Mapping[str, Any], at: datetime, text: str) -> Markup:
+    """Return a time, with its second and the name of the time zone for who points at it."""
+    preferences = _preferences(context)
+    title = f"{preferences.second(at)} {preferences.zone_name}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(timestamp(at), title, text)
+
+
+def _preferences(context: Mapping[str, Any]) -> Preferences:
+    """Raises KeyError in a macro that was imported without context."""
+    preferences: Preferences = context["preferences"]
+    return preferences
 
 
 def icon(name: str) -> Markup:
@@ -116,14 +143,6 @@ def icon(name: str) -> Markup:
     return _ICONS[name]
 
 
-FILTERS: Mapping[str, Callable[..., Any]] = {
-    "number": number,
-    "short": short,
-    "share": share,
-    "ago": ago,
-    "day": day,
-    "time_of_day": time_of_day,
-    "timestamp": timestamp,
-    "icon": icon,
-    "favicon": favicon,
-}
+FILTERS: Mapping[str, Callable[..., Any]] = {"share": share, "ago": ago, "icon": icon, "favicon": favicon}
+PREFERRED: Mapping[str, Callable[..., Any]] = {"number": number, "short": short, "day": day, "time": time}
+"""Those that get the context of the template, with `preferences`."""

@@ -57,6 +57,7 @@ NOTICES: Mapping[str, str] = {
     "account-email": "Account email changed.",
     # a person and how they sign in
     "name": "Name changed.",
+    "preferences": "Time zone and formats changed.",
     "email": "Email changed.",
     "mail": "Check the email and the spam folder of the new address. Open the link in the email to confirm the change. "
     "We send at most one email every 2 minutes.",

@@ -15,9 +15,11 @@ from waypost.kit.errors import WaypostError
 from waypost.kit.fields import Upload
 from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
+from waypost.kit.preferences import DEFAULT, Preferences
+from waypost.kit.timezones import zone_names
 from waypost.kit.versions import Expected, Version
 from waypost.web.body import MAX_MULTIPART
-from waypost.web.dashboard.conflicts import VERSION, compare, flatten
+from waypost.web.dashboard.conflicts import VERSION, ZONE, compare, flatten
 from waypost.web.dashboard.form_account import take_account
 from waypost.web.dashboard.forms import BLANK, Form, read_fields
 from waypost.web.dashboard.session_auth import Access
@@ -54,6 +56,12 @@ class PageCall:
     @property
     def person(self) -> Person:
         return self.person_session.person
+
+    @property
+    def preferences(self) -> Preferences:
+        """Of the person, in the time zone in which the form that was sent showed its times."""
+        own, zone = self.known.person.preferences if self.known else DEFAULT, self.form.text(ZONE)
+        return replace(own, timezone=zone) if zone in zone_names() else own
 
     @property
     def id(self) -> UUID:
@@ -104,6 +112,7 @@ class PageCall:
 
     def render(self, template: str, form: Form = BLANK, *, status: int = 200, **context: Any) -> Response:
         """Render the page. `form`: what its form has before it was sent; a refused one is shown with its error."""
+        context = {"preferences": self.preferences, **context}
         if self.error is None:
             return self.views.render_page(self.request, template, status=status, form=form, **context)
         status, form = status_of(self.error), self.form.with_error(self.error)

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from waypost.accounts import roles
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.kit.clock import Clock
+from waypost.kit.preferences import DEFAULT
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
@@ -58,7 +59,13 @@ class Views:
 
     @cached_property
     def _environment(self) -> "Environment":
-        from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415  # 3 MB, for pages
+        from jinja2 import (  # noqa: PLC0415  # 3 MB, for pages
+            Environment,
+            PackageLoader,
+            PrefixLoader,
+            StrictUndefined,
+            pass_context,
+        )
 
         environment = Environment(
             loader=PrefixLoader({name: PackageLoader(package) for name, package in self._packages.items()}),
@@ -69,7 +76,9 @@ class Views:
             lstrip_blocks=True,
         )
         environment.filters.update(self._filters)
+        environment.filters.update({name: pass_context(each) for name, each in filters.PREFERRED.items()})
         environment.globals.update(self._globals)
+        environment.globals["time_element"] = pass_context(filters.time_ago)
         return environment
 
     def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
@@ -89,6 +98,7 @@ class Views:
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
         session = request.scope.get(SESSION)
         shared = {"request": request, "session": session, "accounts": request.scope.get(ACCOUNTS, ())}
+        shared["preferences"] = session.person.preferences if session else DEFAULT
         return {**shared, "may": partial(_may, session), "now": self._clock(), "notice": notice_of(request), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:

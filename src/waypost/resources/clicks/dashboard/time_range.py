@@ -12,13 +12,11 @@ from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
-from waypost.kit.timezones import zone_names
+from waypost.kit.timezones import UTC_NAME, midnight, zone_names
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.query import (
-    DEFAULT_ZONE,
     Interval,
     StatsQuery,
-    midnight,
     new_stats_query,
 )
 from waypost.web.dashboard import Form
@@ -94,7 +92,7 @@ def choose(
 
     `earliest`: before `now`. Nothing before it is shown, nor compared with.
     """
-    name = _first_valid(zone_names(), parameters.get("timezone", ""), browser_zone, DEFAULT_ZONE)
+    name = _first_valid(zone_names(), parameters.get("timezone", ""), browser_zone, UTC_NAME)
     zone = ZoneInfo(name)
     period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
     interval = _first_valid(INTERVALS, parameters.get("interval", ""), "")

@@ -17,6 +17,7 @@ from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc
 from waypost.kit.errors import Problems
 from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.timezones import UTC_NAME
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, filter_parameters
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName
@@ -25,7 +26,6 @@ from waypost.resources.clicks.parameters import check_choice
 from waypost.resources.clicks.stats import csv_rows
 from waypost.resources.clicks.stats.query import (
     DEFAULT_INTERVAL,
-    DEFAULT_ZONE,
     Comparison,
     Interval,
     StatsQuery,
@@ -255,9 +255,7 @@ _PARAMETERS = (
         {**_TEXT, "enum": list(get_args(Interval)), "default": DEFAULT_INTERVAL},
         "Length of one entry of the series",
     ),
-    parameter(
-        "timezone", {**_TEXT, "default": DEFAULT_ZONE}, "IANA name of the time zone of the series", "Europe/Berlin"
-    ),
+    parameter("timezone", {**_TEXT, "default": UTC_NAME}, "IANA name of the time zone of the series", "Europe/Berlin"),
     parameter(
         "compare",
         {**_TEXT, "enum": list(get_args(Comparison))},

@@ -8,14 +8,14 @@ at the end of daylight saving time is two buckets, and where clocks move by half
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import from_microseconds, microseconds
 from waypost.kit.errors import Invalid, Problems
-from waypost.kit.timezones import zone_names
+from waypost.kit.timezones import UTC_NAME, midnight, zone_names
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import NO_FILTERS, FilterName, Filters
 from waypost.resources.clicks.parameters import check_choice, check_names, check_order, read_time_range
@@ -38,7 +38,6 @@ COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 NAMES = ("from", "to", "interval", "timezone", "compare", "visitors", "list")
 """The parameters besides filters."""
 DEFAULT_INTERVAL: Interval = "day"
-DEFAULT_ZONE = "UTC"
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _BEFORE = EARLIEST - timedelta(days=1)
@@ -76,7 +75,7 @@ def read_stats_query(
     for name, at in (("from", start), ("to", end)):
         if at and not EARLIEST <= at <= LATEST:
             problems.add(name, f"This must lie between the years {EARLIEST.year} and {LATEST.year}.")
-    interval, timezone = parameters.get("interval", DEFAULT_INTERVAL), parameters.get("timezone", DEFAULT_ZONE)
+    interval, timezone = parameters.get("interval", DEFAULT_INTERVAL), parameters.get("timezone", UTC_NAME)
     check_choice("interval", interval, get_args(Interval), problems)
     if timezone not in zone_names():
         problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
@@ -133,11 +132,6 @@ def default_start(end: datetime, zone: tzinfo) -> datetime:
     """Return the local midnight DEFAULT_DAYS days before the end of the last day."""
     last = (end - timedelta(microseconds=1)).astimezone(zone).date()
     return midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
-
-
-def midnight(day: date, zone: tzinfo) -> datetime:
-    # a skipped midnight is computed with the offset before the gap, which is the time of the change
-    return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Bucket]:

@@ -126,6 +126,13 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
+// The first page that a person sees reports the time zone of the browser, which becomes theirs.
+const { timezone: zonePath } = document.body.dataset;
+if (zonePath) {
+  const body = new URLSearchParams({ timezone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+  fetch(zonePath, { method: "POST", body, keepalive: true }).catch(() => {}); // the next page reports it again
+}
+
 // Ctrl K, or a button, opens a menu of pages and links, which is loaded then.
 async function jump(event) {
   const { menu: url } = document.body.dataset;
