@@ -277,6 +277,13 @@ async def prepare_changed_link(signed: Signed, path: str) -> Callable[[], Awaita
     return lambda: signed.post(path.replace("{id}", link["id"]), **fields)
 
 
+async def prepare_variant(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
+    link = await signed.running.link(signed.key)
+    variant = {"name": "B", "weight": "5", "destination_url": link["destination_url"]}
+    fields = {f"variants.0.{name}": text for name, text in variant.items()}
+    return lambda: signed.post(path.replace("{id}", link["id"]), **fields)
+
+
 async def prepare_many_links(signed: Signed, path: str) -> Callable[[], Awaitable[httpx.Response]]:
     ids = [await signed.link(), await signed.link()]
     return lambda: signed.post(path, action="set", **{"ids[]": ids, "set[add_tags]": "new"})
@@ -303,7 +310,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/links/{id}/edit": prepare_changed_link,
     "/links/{id}/switch": form_of(Signed.link, {"status": "inactive"}),
     "/links/{id}/delete": form_of(Signed.link),
-    "/links/{id}/routing": form_of(Signed.link, {"click_limit": "5"}),
+    "/links/{id}/routing": prepare_variant,
     "/links/{id}/qrcode": form_of(Signed.link, {"foreground": "#112233"}),
     "/links/{id}/qrcode/logo": prepare_logo,
     "/links/{id}/qrcode/logo/delete": prepare_logo,

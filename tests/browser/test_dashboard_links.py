@@ -67,13 +67,22 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
     await page.fill("#new_tags", "one")
     await page.press("#new_tags", "Enter")
     await expect(page.locator("#chips label")).to_have_text(["one"])
-    for summary in ("Campaign", "Title and", "Expiry"):
+    for summary in ("Campaign", "Title and", "Password"):
         await page.locator("summary", has_text=summary).click()
     await page.fill("[data-utm=utm_source]", "mail")
     await expect(page.locator("#destination-with-utm")).to_have_text(f"{website.url}/?utm_source=mail")
     await page.fill("#og_title", "Typed")
     await expect(page.locator("#card-title")).to_have_text("Typed")
+    for name, text, time in (("starts_at", "Tomorrow", "00:00"), ("expires_at", "In a week", "23:59")):
+        await page.locator(f"[data-fills={name}]").get_by_role("button", name=text).press("Enter")
+        await expect(page.locator(f"#{name}")).to_have_value(re.compile(f"T{time}$"))
+    await page.fill("#starts_at", "")
     await page.fill("#expires_at", "2035-06-01T12:00")
+    await page.get_by_role("button", name="Random slug").click()
+    await expect(page.locator("#slug")).to_have_value(re.compile(r"^\w{7,}$"))
+    for network, shown in (("X", False), ("WhatsApp, Slack", True), ("Facebook, LinkedIn", True)):
+        await page.get_by_role("radio", name=network, exact=True).press("Space")
+        await expect(page.locator("#card-description")).to_be_visible(visible=shown)
     await page.locator("button.primary").dblclick()
     await expect(page.get_by_text("Link created.")).to_be_visible()
     (made,) = service.client.get("/api/v1/links").json()["data"]
@@ -140,7 +149,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await page.fill("#destination_url", website.url)
     await page.fill("#slug", "a b")
     await page.fill("#new_tags", "one, two")
-    await page.locator("summary", has_text="Expiry").click()
+    await page.locator("summary", has_text="Password").click()
     await page.fill("#expires_at", "2035-06-01T12:00")
     await page.locator("button.primary").click()
     await expect(page.locator("#slug-hint")).to_contain_text("only letters")
@@ -167,7 +176,6 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
     ada = await owner(chromium, service, viewport={"width": 360, "height": 800})
     page = ada.page
     await ada.visit(f"/links/{link['id']}/routing")
-    await page.fill("#password", "open sesame")
     for name, type_, value in (("First", "platform", "iOS"), ("Second", "country", "de")):
         await page.get_by_label("Condition of a new rule").select_option(type_)
         await page.get_by_role("button", name="Add rule").press("Enter")
@@ -203,7 +211,6 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
     await expect(page.get_by_text("Routing saved.")).to_be_visible()
     saved = service.client.get(f"/api/v1/links/{link['id']}/routing").json()["data"]
     assert [rule["name"] for rule in saved["rules"]] == ["First", "Second"]
-    assert saved["has_password"]  # typed before the entries were replaced
     service.client.delete(f"/api/v1/links/{link['id']}")
     assert await page.evaluate("violations") == []
 

@@ -152,7 +152,7 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
     add = "[value='add:rules'] then [value='add:variants']"
     yield Visit(f"{first}/routing", click=add, shows="#variants-0-name")
-    yield Visit(f"{first}/routing", form="#routing", fields={"#password": "abc", "#fallback_url": "x"})
+    yield Visit(f"{first}/routing", form="#routing", fields={"#rules-0-name": "", "#variants-0-destination_url": "x"})
     many = "/links/bulk?all=1"
     yield from (Visit("/qrcodes"), Visit("/qrcodes?all=1"))
     yield Visit("/qrcodes?all=1", form="#sheet", fields={"#labels": "own", "#grid-columns": "100", "#start": "0"})
@@ -165,7 +165,7 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
         shows="dialog#confirm[open] button",
     )
     wrong = {"#destination_url": "javascript:x", "#slug": "a b", "#new_tags": "t" * 300, "#og_image": "x"}
-    wrong |= {"#title": "W" * 300, "#expires_at": "2020-01-01T00:00"}
+    wrong |= {"#title": "W" * 300, "#expires_at": "2020-01-01T00:00", "#password": "abc", "#fallback_url": "x"}
     yield Visit("/links/new", form="#link", fields=wrong)
     yield Visit(f"{first}/edit", form="#link", fields={"#slug": "", "#destination_url": ""})
 

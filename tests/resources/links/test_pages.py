@@ -21,6 +21,7 @@ from waypost.kit.clock import DAY, microseconds
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources.clicks.model import WHOLE_DAY, Subject, click_totals
 from waypost.resources.domains.model import domains
+from waypost.resources.domains.options.model import domain_options
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.webhooks.model import webhook_deliveries
 
@@ -251,6 +252,8 @@ async def test_keeps_an_uploaded_image_until_it_is_replaced(place: WebApp, site:
 
 async def test_the_form_checks_slugs_and_previews_destinations(place: WebApp, site: Website) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    async with place.db.write() as tx:
+        await tx.execute(insert(domains), _domain(place, ada))
     mine = await make(ada, site, slug="mine")
     gone = await make(ada, site, slug="gone")
     await ada.post(f"/links/{gone}/delete")
@@ -258,6 +261,8 @@ async def test_the_form_checks_slugs_and_previews_destinations(place: WebApp, si
     for query, text in {
         "slug=fresh": "is available",
         "slug=MINE": "It differs from app.test/mine only by upper and lower case",
+        "slug=MINE&hostname=app.test": "It differs from app.test/mine only by upper and lower case",
+        "slug=MINE&hostname=go.example.com": "This slug is available.</p>",
         "slug=mine": "One of your links uses this slug",
         f"slug=mine&link={mine}": "current slug",
         "slug=gone": "used it before",
@@ -341,7 +346,7 @@ async def test_a_refused_form_opens_campaign_parameters_if_filled_in(
     ada = await place.browser("ada@example.com")
     answer = await ada.post("/links/new", {"destination_url": "nonsense", **sent})
     assert answer.status_code == 422
-    assert ('<details class="more" open>\n    <summary>Campaign' in answer.text) is is_open
+    assert ('<details class="more" open>\n  <summary>Campaign' in answer.text) is is_open
 
 
 async def test_the_form_forwards(place: WebApp, site: Website) -> None:
@@ -385,6 +390,89 @@ async def test_the_form_has_a_note_and_an_external_id(place: WebApp, site: Websi
     assert (unchanged.status_code, site.seen) == (303, ["/page"])
     await ada.post(f"/links/{link}/edit", base | {"slug": "a", "options[note]": "", "options[external_id]": ""})
     assert "A/1" not in (await ada.get(f"/links/{link}/edit")).text
+
+
+async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    key = await api(place, ada)
+    limits = {
+        "password": "open sesame",
+        "starts_at": "2030-01-05T12:00",
+        "starts_offset": "-60",
+        "click_limit": "5",
+        "fallback_url": site.url("/over"),
+    }
+    wrong = {"password": "abc", "click_limit": "none", "fallback_url": "javascript:x", "slug": "a b"}
+    refused = await ada.post("/links/new", {"destination_url": site.url()} | limits | wrong)
+    assert refused.status_code == 422
+    errors = re.findall(r'class="error" id="([a-z_]+)-error"', refused.text)
+    assert sorted(errors) == ["click_limit", "fallback_url", "password"]
+    assert ("only letters" in refused.text, 'value="none"' in refused.text, "abc" in refused.text) == (
+        True,
+        True,
+        False,
+    )
+    assert "No links yet" in (await ada.get("/links")).text
+    link = await make(ada, site, slug="a", **limits)
+    path = f"/api/v1/links/{link}/routing"
+    stored = (await ada.client.get(path, headers=key)).json()["data"]
+    expected = {"starts_at": "2030-01-05T11:00:00.000000Z", "click_limit": 5, "has_password": True}
+    assert expected.items() <= stored.items()
+    page = (await ada.get(f"/links/{link}/edit")).text
+    assert re.search(r'<details class="more" open>\s*<summary>Password', page)
+    assert ("A password is set." in page, "open sesame" in page, "routing</a> says" in page) == (True, False, False)
+    copy = (await ada.get(f"/links/new?from={link}")).text
+    assert ('value="2030-01-05T11:00:00"' in copy, "A password is set." in copy) == (True, False)
+    audit = (await ada.get(f"/account/audit?item={link}")).text
+    assert (audit.count("Link created"), audit.count("Routing changed")) == (2, 2)  # the filter names both
+
+    site.seen.clear()
+    same = {"destination_url": site.url(), "slug": "a", "starts_at": "2030-01-05T11:00:00", "click_limit": "5"}
+    same |= {"fallback_url": site.url("/over"), "password": ""}
+    wrong = {"title": "Half", "fallback_url": "https://localhost/"}
+    assert (await ada.post(f"/links/{link}/edit", same | wrong)).status_code == 422
+    assert (await ada.client.get(f"/api/v1/links/{link}", headers=key)).json()["data"]["title"] == "Page title"
+    saved = await ada.post(f"/links/{link}/edit", same | {"title": "Whole", "click_limit": "6"})
+    assert (saved.status_code, site.seen) == (303, [])
+    expected |= {"click_limit": 6, "fallback_url": site.url("/over")}
+    assert expected.items() <= (await ada.client.get(path, headers=key)).json()["data"].items()
+    viewer = await place.member("vic@example.com", ada.account, "viewer")
+    settings = (await viewer.get(f"/links/{link}/edit")).text
+    for text in ("5 Jan 2030, 11:00", "Click limit</dt><dd>6", "Visitors must enter it", site.url("/over")):
+        assert text in settings, text
+    await ada.post(f"/links/{link}/edit", same | {"remove_password": "1", "starts_at": ""})
+    stored = (await ada.client.get(path, headers=key)).json()["data"]
+    assert (stored["has_password"], stored["starts_at"], stored["click_limit"]) == (False, None, 5)
+
+
+async def test_a_conflict_does_not_show_a_password(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = f"/links/{await make(ada, site, slug='mine')}/edit"
+    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
+    fields = {
+        "destination_url": site.url(),
+        "slug": "mine",
+        "title": "Untitled",
+        "version": version,
+        "click_limit": "3",
+    }
+    assert (await ada.post(path, fields)).status_code == 303
+    refused = await ada.post(path, fields | {"click_limit": "", "password": "open sesame"})
+    rows = re.findall(r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', refused.text)
+    assert rows == [("Click limit", "3", "\u2013"), ("Password", "\u2013", "Another password")]
+
+
+async def test_a_random_slug_follows_the_rule_of_the_domain(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    async with place.db.write() as tx:
+        row = _domain(place, ada)
+        await tx.execute(insert(domains), row)
+        rule = {"slug_length": 9, "slug_alphabet": "digits", "updated_at": place.clock()}
+        await tx.execute(insert(domain_options).values(domain_id=row["id"], **rule))
+    drawn = (await ada.get("/links/random-slug?hostname=go.example.com")).text
+    assert re.fullmatch("[0-9]{9}", drawn), drawn
+    for host in ("", "app.test", "%00"):
+        assert re.fullmatch(r"\w{3,8}", (await ada.get(f"/links/random-slug?hostname={host}")).text), host
 
 
 async def test_creates_a_link_of_a_destination_alone_on_the_overview(place: WebApp, site: Website) -> None:

@@ -22,7 +22,7 @@ from waypost.kit.errors import RateLimited
 from waypost.kit.ids import new_id
 from waypost.resources.links import Routes, account_data, routing, rules
 from waypost.resources.links.model import link_clicks
-from waypost.resources.links.routing import LinkRouting, password_check, service
+from waypost.resources.links.routing import LinkRouting, change, password_check
 from waypost.resources.links.routing.password_check import ATTEMPTS_PER_MINUTE, PasswordChecker
 from waypost.resources.links.routing.recheck import RoutingRecheck
 from waypost.settings import Settings
@@ -160,7 +160,7 @@ async def test_checks_destinations_like_that_of_a_link(env: Env, link: dict[str,
     canonical = await saved(env, link, fallback_url=env.site.url("/{id}"))
     assert canonical["fallback_url"] == env.site.url("/%7Bid%7D")
     long = env.site.url("/" + "ü" * 500)
-    assert faults(await put(env, link, {"fallback_url": long})) == {"fallback_url": [service.TOO_LONG]}
+    assert faults(await put(env, link, {"fallback_url": long})) == {"fallback_url": [change.TOO_LONG]}
 
 
 async def test_fetching_all_destinations_is_bounded(
@@ -169,7 +169,7 @@ async def test_fetching_all_destinations_is_bounded(
     async def fetch(*args: Any, **kwargs: Any) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(service, "DEADLINE", 0.01)
+    monkeypatch.setattr(change, "DEADLINE", 0.01)
     monkeypatch.setattr(type(env.deps.destination_checker), "fetch_metadata", fetch)
     names = [str(number) for number in range(20)]
     errors = faults(await put(env, link, {"rules": [rule(env, f"/{name}", name) for name in names]}))

@@ -96,16 +96,12 @@ async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, sit
     page = await ada.post(path, sent | variant | test | {"test.platform": "Windows"})
     assert "Variant &#39;B&#39; gets 40% of the visitors" in page.text
     assert "The link&#39;s own destination gets 60% of the visitors" in page.text
-    answer = await ada.post(path, fields(page.text) | {"password": "open sesame", "click_limit": "5"})
+    answer = await ada.post(path, fields(page.text))
     assert answer.headers["location"] == f"{path}?done=routing-saved", answer.text
-    page = await ada.get(answer.headers["location"])
-    assert "open sesame" not in page.text
-    assert "A password is set." in page.text
-    again = fields(page.text)
-    assert {name: again[name] for name in ("rules.0.name", "variants.0.weight", "click_limit")} == {
+    again = fields((await ada.get(answer.headers["location"])).text)
+    assert {name: again[name] for name in ("rules.0.name", "variants.0.weight")} == {
         "rules.0.name": "German",
         "variants.0.weight": "40",
-        "click_limit": "5",
     }
     assert again["rules.0.conditions.1.weekdays.6"] == "6"
     assert f'href="{path}">Routing<' in (await ada.get("/links")).text
@@ -119,30 +115,16 @@ async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebA
         for index in range(2)
         for name, value in (("name", f"V{index}"), ("destination_url", site.url("/b")), ("weight", "60"))
     }
-    bad = {"rules.1.conditions.0.values": "de Germany", "rules.1.destination_url": "nonsense", "password": "ä?ö"}
+    bad = {"rules.1.conditions.0.values": "de Germany", "rules.1.destination_url": "nonsense"}
     answer = await ada.post(path, GERMAN | bad | variants)
     assert answer.status_code == 422
     assert f'id="rules-0-conditions-0-values-error">{NO_COUNTRY}<' in answer.text
     assert f'id="variants-1-weight-error">{OVER_100}<' in answer.text
-    assert 'id="password-error"' in answer.text
     assert 'value="de Germany"' in answer.text
-    assert "ä?ö" not in answer.text
     assert "rules.0.name" not in (await ada.get(path)).text
     bob = await place.browser("bob@example.com")
     assert (await bob.get(path)).status_code == 404
     assert (await bob.post(path, variants)).status_code == 404
-
-
-async def test_password_is_kept_changed_and_removed(place: WebApp, site: Website) -> None:
-    ada = await place.browser("ada@example.com")
-    path = await make(ada, site)
-    for sent, has_password in (
-        ({"password": "open sesame"}, True),
-        ({"click_limit": "5"}, True),
-        ({"remove_password": "1"}, False),
-    ):
-        assert (await ada.post(path, sent)).status_code == 303
-        assert ("A password is set." in (await ada.get(path)).text) is has_password
 
 
 async def test_an_unsafe_destination_is_marked_beside_its_field(place: WebApp, site: Website) -> None:
@@ -200,10 +182,27 @@ async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: W
     ada = await place.browser("ada@example.com")
     path = await make(ada, site)
     [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
-    assert (await ada.post(path, {"click_limit": "5", "version": version})).status_code == 303
-    refused = await ada.post(path, {"click_limit": "7", "version": version, "password": "not shown 1"})
-    rows = re.findall(r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', refused.text)
-    assert (refused.status_code, rows) == (412, [("Click limit", "5", "7")])
+    variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "version": version}
+    assert (await ada.post(path, variant | {"variants.0.weight": "5"})).status_code == 303
+    refused = await ada.post(path, variant | {"variants.0.weight": "7"})
+    assert refused.status_code == 412
+    assert "5</td>" in refused.text
     sent = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', refused.text))
     assert (await ada.post(path, sent)).status_code == 303
     assert 'value="7"' in (await ada.get(path)).text
+
+
+async def test_a_limit_of_the_link_is_no_other_version_of_its_rules(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    sent = fields((await ada.get(path)).text)
+    edit = path.replace("/routing", "/edit")
+    page = (await ada.get(edit)).text
+    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', page)
+    limits = {"destination_url": site.url("/own"), "slug": "main", "password": "open sesame", "click_limit": "5"}
+    assert (await ada.post(edit, limits | {"version": version})).status_code == 303
+    variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "variants.0.weight": "5"}
+    assert (await ada.post(path, sent | variant)).status_code == 303
+    page = (await ada.get(edit)).text
+    assert "A password is set." in page
+    assert re.search(r'name="click_limit"[^>]* value="5"', page)

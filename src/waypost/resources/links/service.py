@@ -10,20 +10,31 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fair_queue import TimeBudget
+from waypost.kit.fields import text_problem
 from waypost.kit.ids import new_id
+from waypost.kit.slug_style import DEFAULT_SLUGS
 from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import checks, rules, store
 from waypost.resources.links.apply import apply
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
+from waypost.resources.links.routing import change as routing_change
+from waypost.resources.links.routing import find as find_routing
+from waypost.resources.links.routing.change import RoutedLink
+from waypost.resources.links.routing.schemas import RoutingFields
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 from waypost.resources.links.tags import store as tags
 
 _NOT_AUDITED = (
     *("id", "account_id", "domain_id", "clicks", "og_image_bytes", "utm_params"),  # these are in the destination
     *("created_at", "created_by", "updated_at", "changed_by", "folded_slug"),
+    *("starts_at", "click_limit"),  # these are in the entry of the routing
 )
+
+
+_DRAWN = 12
+"""Slugs of which one is free: the last ones are longer."""
 
 
 async def create(
@@ -32,12 +43,13 @@ async def create(
     new: NewLink,
     problems: Problems,
     *,
+    routing: RoutingFields | None = None,
     link_id: UUID | None = None,
     wait: TimeBudget | None = None,
 ) -> Link:
     """Create a link. Raises Invalid with all problems together: `problems` of the input, and those found here.
 
-    `wait`: how long to wait for other checks of destinations. None: the usual time.
+    `routing`: None for a link without. `wait`: how long to wait for other checks of destinations. None: the usual time.
     """
 
     def plan(facts: rules.Facts) -> rules.LinkPlan:
@@ -50,8 +62,10 @@ async def create(
     account, own_id = caller.account.id, new_id()
     new.check_required(problems)
     url, domain = await checks.run_cheap_checks(deps, account, new, problems)
+    draft = await routing_change.check_syntax(deps, account, routing, problems) if routing else None
     plan(rules.Facts(url, domain))
     page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
+    draft = await routing_change.fetch(deps, account, None, draft, problems) if draft else None
     if url is None:
         raise Invalid(problems.errors)
     image = await deps.image_store.save(checked_image) if checked_image else None
@@ -59,9 +73,11 @@ async def create(
         await lock_pixels(tx, account, new, problems)
         [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
         problems.raise_if_any()
-        await webhooks.record(tx, _created_event(deps, link))
         item, changes = item_of(link, deps), {"destination_url": [None, audit.plain(link.destination_url)]}
         await audit.record(tx, caller.actor, "link.created", link.created_at, item, changes=changes)
+        if draft:
+            link, _ = await routing_change.apply(deps, tx, caller, RoutedLink(link, None), draft)
+        await webhooks.record(tx, _created_event(deps, link))
     return link
 
 
@@ -72,6 +88,7 @@ async def create_once(
     problems: Problems,
     link_id: UUID,
     *,
+    routing: RoutingFields | None = None,
     wait: TimeBudget | None = None,
 ) -> Link:
     """Create a link once per `link_id`: repeated and concurrent submissions return the same link."""
@@ -79,7 +96,7 @@ async def create_once(
     if existing is not None:
         return existing
     try:
-        return await create(deps, caller, new, problems, link_id=link_id, wait=wait)
+        return await create(deps, caller, new, problems, routing=routing, link_id=link_id, wait=wait)
     except Invalid:
         existing = await _find_or_none(deps, caller, link_id)
         if existing is None:
@@ -87,12 +104,22 @@ async def create_once(
         return existing
 
 
-async def change(deps: Deps, caller: accounts.Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
-    """Change a link. Raises NotFound before Invalid."""
-    async with _changed(deps, caller, link_id, change, problems) as (tx, before, after):
-        if after != before:
-            shown = (replace(link, hostname=link.hostname or deps.shared_domain) for link in (before, after))
-            changes = audit.compare(*shown, ignored=_NOT_AUDITED)
+async def change(
+    deps: Deps,
+    caller: accounts.Caller,
+    link_id: UUID,
+    change: LinkChange,
+    problems: Problems,
+    *,
+    routing: RoutingFields | None = None,
+) -> Link:
+    """Change a link. Raises NotFound before Invalid.
+
+    `routing`: what of it changes in the same transaction; the caller's version is then that of a RoutedLink.
+    """
+    async with _changed(deps, caller, link_id, change, problems, routing=routing) as (tx, before, after):
+        shown = (replace(link, hostname=link.hostname or deps.shared_domain) for link in (before, after))
+        if changes := audit.compare(*shown, ignored=_NOT_AUDITED):
             item = item_of(after, deps)
             await audit.record(tx, caller.actor, "link.updated", after.updated_at, item, changes=changes)
     return after
@@ -114,6 +141,7 @@ async def _changed(
     change: LinkChange,
     problems: Problems,
     *,
+    routing: RoutingFields | None = None,
     wait: TimeBudget | None = None,
 ) -> AsyncIterator[tuple[Tx, Link, Link]]:
     """Change a link. Yields its transaction, and the link before and after."""
@@ -125,19 +153,27 @@ async def _changed(
         return planned
 
     account = caller.account.id
-    link = await get(deps, caller, link_id)
-    caller.require_current(link)
+    async with deps.db.point_read() as tx:
+        link = await store.get(tx, account, link_id)
+        stored = await find_routing(tx, link_id) if routing else None
+    caller.require_current(RoutedLink(link, stored) if routing else link)
     checks.check_combination(change, problems)
     url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
+    draft = await routing_change.check_syntax(deps, account, routing, problems) if routing else None
     plan(link, rules.Facts(url, domain))
     _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
+    if draft:
+        draft = await routing_change.fetch(deps, account, RoutedLink(link, stored), draft, problems)
     image = await deps.image_store.save(checked_image) if checked_image else None
     async with _deleted_on_failure(deps, image), deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
-        caller.require_current(before)
+        stored = await find_routing(tx, link_id) if draft else None
+        caller.require_current(RoutedLink(before, stored) if draft else before)
         await lock_pixels(tx, account, change, problems)
         [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
         problems.raise_if_any()
+        if draft:
+            after, _ = await routing_change.apply(deps, tx, caller, RoutedLink(after, stored), draft)
         yield tx, before, after
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
@@ -196,11 +232,27 @@ async def slug_state(
     return rules.slug_state(owner, caller.account.id, link_id)
 
 
-async def find_twin(deps: Deps, caller: accounts.Caller, slug: str, link_id: UUID | None) -> str | None:
-    """Return the short URL of another link of the account whose slug differs only by case, for a warning."""
+async def find_twin(deps: Deps, caller: accounts.Caller, hostname: str, slug: str, link_id: UUID | None) -> str | None:
+    """Return the short URL of another link of the domain whose slug differs only by case, for a warning."""
     async with deps.db.read() as tx:
-        twin = await store.find_twin(tx, caller.account.id, slug, link_id)
+        domain_id = await _find_domain(tx, caller, hostname)
+        twin = await store.find_twin(tx, domain_id, slug, link_id)
     return twin.short_url(deps.shared_domain) if twin else None
+
+
+async def draw_slug(deps: Deps, caller: accounts.Caller, hostname: str) -> str:
+    """Return a random slug by the rule of the domain, for a form. It is not reserved."""
+    async with deps.db.read() as tx:
+        domain_id = await _find_domain(tx, caller, hostname)
+        styles = await domains.find_slug_styles(tx, [domain_id]) if domain_id else {}
+        style = styles.get(domain_id, DEFAULT_SLUGS) if domain_id else deps.slug_style
+        drawn = [rules.generate_slug(attempt, deps.reserved, style) for attempt in range(_DRAWN)]
+        used = await store.find_slug_owners(tx, drawn)
+    return next((slug for slug in drawn if slug not in used), drawn[-1])
+
+
+async def _find_domain(tx: Tx, caller: accounts.Caller, hostname: str) -> UUID | None:
+    return None if text_problem(hostname) else await domains.find_id(tx, caller.account.id, hostname)
 
 
 async def _find_or_none(deps: Deps, caller: accounts.Caller, link_id: UUID) -> Link | None:

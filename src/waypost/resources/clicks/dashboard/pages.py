@@ -100,7 +100,7 @@ class StatsPages(Pages[Context]):
         context |= {
             "link": link,
             "is_domain_served": not unserved,
-            "is_routed": routed is not None,
+            "is_routed": routed is not None and routed.has_targets,
             "health": found,
             "tag_colors": tag_colors,
             "imported_clicks": imported.get(link.id, 0),

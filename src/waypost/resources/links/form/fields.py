@@ -17,12 +17,14 @@ from waypost.kit.fields import parse
 from waypost.kit.forward_query import from_text
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import without_query_keys
+from waypost.kit.versions import Version
 from waypost.outbound import PageMetadata
 from waypost.resources.domains.options import forward_form
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
-from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink, options_of, to_json
+from waypost.resources.links.routing.change import RoutedLink
+from waypost.resources.links.routing.schemas import RoutingChange
+from waypost.resources.links.schemas import LINK_VERSION, LinkChange, LinkOptionsChange, NewLink, options_of, to_json
 from waypost.web.dashboard import Form
 
 _STRIPPED = ("destination_url", "slug", "og_image")
@@ -30,9 +32,22 @@ _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
 _NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
+_LIMITS = ("starts_at", "click_limit", "fallback_url")
+"""Fields of the routing that are in this form. The password is one, too, and is never shown."""
+
+
+def _version_key(routed: RoutedLink) -> object:
+    link, routing = routed
+    limits = (routing.fallback_url, routing.password_version) if routing else (None, None)
+    return LINK_VERSION.key(link), link.starts_at, link.click_limit, *limits
+
+
+FORM_VERSION = Version(_version_key)
+"""Of what this form has of a RoutedLink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +89,41 @@ def find_web_url(text: str) -> str:
     return url + ")" * min(unclosed, found[0].count(")", len(url)))
 
 
-def fill_from_link(link: Link, deps: Deps) -> Form:
+def fill_from_link(routed: RoutedLink, deps: Deps) -> Form:
     """Fill the form. Times are in UTC; the UTM parameters have fields of their own and are not in the URL."""
+    link, routing = routed
     shown: dict[str, Any] = {
         **to_json(link, deps),
         "destination_url": without_query_keys(link.destination_url, link.utm_params),
-        "expires_at": f"{link.expires_at:%Y-%m-%dT%H:%M:%S}" if link.expires_at else None,
+        "expires_at": _local(link.expires_at),
         "options": {**options_of(link), **forward_form.fill(from_text(link.forward_query), link.forward_path)},
+        "starts_at": _local(link.starts_at),
+        "click_limit": str(link.click_limit) if link.click_limit else None,
+        "fallback_url": routing.fallback_url if routing else None,
     }
-    return Form({name: value for name, value in shown.items() if name in NewLink.model_fields})
+    return Form({name: value for name, value in shown.items() if name in {*NewLink.model_fields, *_LIMITS}})
 
 
-def fill_copy(link: Link, deps: Deps) -> Form:
-    """Fill the form for a copy. It lacks what a link has for itself: the slug, an uploaded image, the external ID."""
-    form = fill_from_link(replace(link, external_id=None), deps)
+def _local(at: datetime | None) -> str | None:
+    return f"{at:%Y-%m-%dT%H:%M:%S}" if at else None
+
+
+def fill_copy(routed: RoutedLink, deps: Deps) -> Form:
+    """Fill the form for a copy. It lacks what a link has for itself: the slug, an uploaded image, the external ID, the
+    password.
+    """
+    link = routed.link
+    form = fill_from_link(routed._replace(link=replace(link, external_id=None)), deps)
     return Form({**form.fields, "slug": None, "og_image": link.og_image, "form_id": str(new_id())})
 
 
-def read_new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
+def read_new_link(form: Form) -> tuple[NewLink, RoutingChange | None, Problems, UUID]:
     """Read the fields, and the id that makes a form submitted twice create one link."""
     fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {}, _NO_OPTIONS)}
-    return *parse(NewLink, fields), parse_id(form.text("form_id")) or new_id()
+    new, problems = parse(NewLink, fields)
+    limits = {name: value for name, value in _read_limits(form).items() if value is not None}
+    routing = _parse_routing(limits, problems) if limits else None
+    return new, routing, problems, parse_id(form.text("form_id")) or new_id()
 
 
 def read_destination(form: Form) -> tuple[NewLink, Problems]:
@@ -102,8 +131,8 @@ def read_destination(form: Form) -> tuple[NewLink, Problems]:
     return parse(NewLink, {"destination_url": form.text("destination_url").strip()})
 
 
-def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
-    fields, before = _read_fields(form), fill_from_link(link, deps)
+def read_change(form: Form, routed: RoutedLink, deps: Deps) -> tuple[LinkChange, RoutingChange, Problems]:
+    fields, before = _read_fields(form), fill_from_link(routed, deps)
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
     unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
@@ -111,7 +140,45 @@ def read_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problem
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
-    return parse(LinkChange, changed)
+    change, problems = parse(LinkChange, changed)
+    limits, limits_before = _read_limits(form), _read_limits(before)
+    unsafe = routed.routing.unsafe_urls if routed.routing else ()
+    changed = {
+        name: value
+        for name, value in limits.items()
+        if name == "password" or value != limits_before[name] or value in unsafe  # saving checks that one again
+    }
+    return change, _parse_routing(changed, problems), problems
+
+
+def without_password(form: Form) -> Form:
+    """Return the form as a comparison shows it: it says that the password changes."""
+    sent = "Another password" if form.text("password") else "None" if form.is_checked("remove_password") else None
+    return replace(form, fields={**form.fields, "password": sent, "remove_password": None})
+
+
+def _parse_routing(fields: Mapping[str, Any], problems: Problems) -> RoutingChange:
+    routing, found = parse(RoutingChange, fields)
+    problems.errors |= found.errors
+    return routing
+
+
+def _read_limits(form: Form) -> dict[str, Any]:
+    """Read the fields of the routing that the form has; blank ones are None, and a blank password is left out."""
+    read = {
+        "starts_at": read_timestamp(form.text("starts_at"), form.text("starts_offset")),
+        "click_limit": read_number(form.text("click_limit")),
+        "fallback_url": form.text("fallback_url").strip() or None,
+    }
+    limits = {name: value for name, value in read.items() if name in form.fields}
+    if form.is_checked("remove_password"):
+        return limits | {"password": None}
+    return limits | ({"password": password} if (password := form.text("password")) else {})
+
+
+def read_number(sent: Any) -> Any:
+    """Return the number of a text. The schema reports others."""
+    return int(sent) if isinstance(sent, str) and _NUMBER.fullmatch(sent.strip()) else sent or None
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:

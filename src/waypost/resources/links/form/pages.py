@@ -5,7 +5,7 @@ A card's image is fetched and re-encoded here, because our pages load nothing fr
 
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
@@ -20,13 +20,14 @@ from waypost.kit.errors import (
 )
 from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
-from waypost.resources.links import checks, routing, service
+from waypost.resources.links import checks, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LINK_VERSION
+from waypost.resources.links.routing import service as routing_service
+from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.tags import store as tags
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect
 
@@ -49,6 +50,7 @@ class LinkFormPages(Pages[Deps]):
             self.get("/links/{id}/edit", self.edit, "view"),
             self.form("/links/{id}/edit", self.change, "links.write"),
             self.get("/links/check-slug", self.check_slug, "links.write"),
+            self.get("/links/random-slug", self.draw_slug, "links.write"),
             self.form("/links/preview", self.preview_destination, "links.write"),
             self.get("/links/card-image", self.card_image, "links.write"),
         ]
@@ -59,7 +61,7 @@ class LinkFormPages(Pages[Deps]):
         if source is None:
             form = forms.fill_shared(self._deps, call.request.query_params)
         else:
-            form = forms.fill_copy(await service.get(self._deps, call.session, require_id(source)), self._deps)
+            form = forms.fill_copy(await routing_service.get(self._deps, call.session, require_id(source)), self._deps)
         return await self._render(call, form)
 
     async def create(self, call: PageCall) -> Response:
@@ -68,8 +70,8 @@ class LinkFormPages(Pages[Deps]):
                 raise PaymentRequired
             return await self._render(call, call.form, status=402)
         try:
-            new, problems, form_id = forms.read_new_link(call.form)
-            link = await service.create_once(self._deps, call.session, new, problems, form_id)
+            new, limits, problems, form_id = forms.read_new_link(call.form)
+            link = await service.create_once(self._deps, call.session, new, problems, form_id, routing=limits)
         except (Invalid, Unavailable) as error:
             if is_fragment_request(call.request, _QUICK):
                 return self._quick(call, form=call.form.with_error(error))
@@ -87,33 +89,40 @@ class LinkFormPages(Pages[Deps]):
 
     async def edit(self, call: PageCall) -> Response:
         """Show the form, or its values to members who cannot change them."""
-        link = await service.get(self._deps, call.session, call.id)
+        routed = await routing_service.get(self._deps, call.session, call.id)
         template = _TEMPLATE if roles.may(call.session.role, "links.write") else "links/settings.html"
-        form = forms.fill_from_link(link, self._deps).of(LINK_VERSION.of(link))
-        return await self._render(call, form, link, template=template)
+        return await self._render(call, self._fill(routed), routed, template=template)
+
+    def _fill(self, routed: RoutedLink) -> Form:
+        return forms.fill_from_link(routed, self._deps).of(forms.FORM_VERSION.of(routed))
 
     async def change(self, call: PageCall) -> Response:
-        link = await service.get(self._deps, call.session, call.id)
+        routed = await routing_service.get(self._deps, call.session, call.id)
         if not self._auth.has_active_plan(call.session):
-            return await self._render(call, call.form, link, status=402)
+            return await self._render(call, call.form, routed, status=402)
         try:
-            change, problems = forms.read_change(call.form, link, self._deps)
-            session = call.expecting(LINK_VERSION).session
-            await service.change(self._deps, session, link.id, change, problems)
+            change, limits, problems = forms.read_change(call.form, routed, self._deps)
+            session = call.expecting(forms.FORM_VERSION).session
+            link = await service.change(self._deps, session, call.id, change, problems, routing=limits)
         except PreconditionFailed:
-            current = await service.get(self._deps, call.session, call.id)
-            theirs = forms.fill_from_link(current, self._deps).of(LINK_VERSION.of(current))
-            return call.show_conflict(theirs, current.changed_by)
+            current = await routing_service.get(self._deps, call.session, call.id)
+            yours = forms.without_password(call.form)
+            return call.show_conflict(self._fill(current), current.link.changed_by, yours)
         except (Invalid, Unavailable) as error:
-            return await self._render(call.refused(error), link=link)
+            return await self._render(call.refused(error), routed=routed)
         return _redirect_to(link, "changed", problems)
 
     async def check_slug(self, call: PageCall) -> Response:
         slug, link_id = call.query("slug"), parse_id(call.query("link"))
         state, problem = await service.slug_state(self._deps, call.session, slug, link_id) if slug else ("blank", "")
-        twin = await service.find_twin(self._deps, call.session, slug, link_id) if state in {"free", "own"} else None
+        is_possible = state in {"free", "own", "current"}
+        shown = (call.query("hostname"), slug, link_id)
+        twin = await service.find_twin(self._deps, call.session, *shown) if is_possible else None
         context: dict[str, Any] = {"state": state, "problem": problem, "twin": twin}
         return self._views.render_fragment(call.request, _TEMPLATE, "slug_state", **context)
+
+    async def draw_slug(self, call: PageCall) -> Response:
+        return PlainTextResponse(await service.draw_slug(self._deps, call.session, call.query("hostname")))
 
     async def preview_destination(self, call: PageCall) -> Response:
         """Render the social card of the destination's page."""
@@ -147,17 +156,18 @@ class LinkFormPages(Pages[Deps]):
         self,
         call: PageCall,
         form: Form = BLANK,
-        link: Link | None = None,
+        routed: RoutedLink | None = None,
         *,
         status: int = 200,
         template: str = _TEMPLATE,
     ) -> Response:
+        link, stored = routed or (None, None)
+        shown = (link.hostname or "", link.slug, link.id) if link else None
         async with self._deps.db.read() as tx:
             found = await choices.find_choices(tx, call.session.account.id)
             templates = await utm_templates.find_all(tx, call.session.account.id)
             utm_values = await choices.find_utm_values(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
-            routed = await routing.find_routed(tx, [link.id] if link else ())
             own_colors = await tags.find_colors(tx, call.session.account.id, link.tags if link else ())
         return call.render(
             template,
@@ -165,7 +175,7 @@ class LinkFormPages(Pages[Deps]):
             status=status,
             problem="",
             state="blank",
-            twin=None,
+            twin=await service.find_twin(self._deps, call.session, *shown) if shown else None,
             link=link,
             choices=found,
             tag_colors={**found.tags, **own_colors},
@@ -173,7 +183,9 @@ class LinkFormPages(Pages[Deps]):
             utm_values=utm_values,
             readable=domains.readable,
             is_domain_served=not unserved,
-            is_routed=bool(routed),
+            is_routed=stored is not None and stored.has_targets,
+            has_password=stored is not None and stored.password_hash is not None,
+            unsafe_urls=stored.unsafe_urls if stored else (),
             shared_domain=self._deps.shared_domain,
             card=forms.typed_card(self._deps, call.form if call.error else form),
             has_active_plan=self._auth.has_active_plan(call.session),

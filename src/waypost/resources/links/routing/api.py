@@ -8,20 +8,21 @@ from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
+from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import RoutingFields, RoutingJson, to_json
 from waypost.web import Data, Endpoint, Representation, no_content, read_json
 
 _PATH = "/links/{id}/routing"
 
 
-async def get_routing(deps: Deps, caller: Caller, link_id: UUID) -> service.RoutedLink:
+async def get_routing(deps: Deps, caller: Caller, link_id: UUID) -> RoutedLink:
     """A link without routing has empty lists and nulls."""
     return await service.get(deps, caller, link_id)
 
 
 async def set_routing(
     deps: Deps, caller: Caller, link_id: UUID, fields: RoutingFields, problems: Problems
-) -> service.RoutedLink:
+) -> RoutedLink:
     """Replaces all of it, except for a password that is not sent. The first rule whose conditions all hold decides
     where a visitor is sent; without one, the variants do, by weight, and the rest goes to the link's own
     destination. New destinations are fetched once, like that of a link.
@@ -35,7 +36,7 @@ async def delete_routing(deps: Deps, caller: Caller, link_id: UUID) -> Response:
     return no_content()
 
 
-def _json(routed: service.RoutedLink, *_: object) -> RoutingJson:
+def _json(routed: RoutedLink, *_: object) -> RoutingJson:
     link, routing = routed
     return to_json(link.id, routing, starts_at=link.starts_at, click_limit=link.click_limit)
 

@@ -7,18 +7,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from waypost.kit.clock import timestamp
+from waypost.kit.versions import Version
 from waypost.resources.links.form import fields as forms
+from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.model import ConditionType
 from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
-from waypost.resources.links.routing.service import RoutedLink
 from waypost.web.dashboard import Form
 
 MAX_FIELDS = 2_000
 """Of a form with all rules, conditions and days of the week."""
 _MAX_DEPTH = 6
 _INDEX = re.compile(r"[0-9]{1,3}", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _LINES = re.compile(r"[\r\n]+")
 _CODES = re.compile(r"[\s,;]+")
 _EDIT = re.compile(
@@ -30,6 +29,9 @@ _FIRST_TYPE: ConditionType = "platform"
 
 Entry = dict[str, Any]
 
+TARGETS_VERSION = Version(lambda routed: [getattr(routed.routing, name, ()) for name in ("rules", "variants")])
+"""Of what this form has of a RoutedLink."""
+
 
 class Edited(NamedTuple):
     form: Form
@@ -39,15 +41,12 @@ class Edited(NamedTuple):
 
 def fill(routed: RoutedLink) -> Form:
     """Fill the form with what is stored. Times are in UTC."""
-    link, routing = routed
+    routing = routed.routing
     fields: Entry = {
         "rules": _mapping([_fill_rule(rule) for rule in routing.rules] if routing else []),
         "variants": _mapping(
             [{**variant, "weight": str(variant["weight"])} for variant in routing.variants] if routing else []
         ),
-        "starts_at": _local(timestamp(link.starts_at)) if link.starts_at else None,
-        "click_limit": str(link.click_limit) if link.click_limit else None,
-        "fallback_url": routing.fallback_url if routing else None,
     }
     return Form(fields)
 
@@ -77,18 +76,10 @@ def read(form: Form) -> Form:
 
 def request_of(form: Form) -> dict[str, Any]:
     """Return the fields of an API request."""
-    request: dict[str, Any] = {
+    return {
         "rules": [_rule(rule) for rule in _entries(form.fields["rules"])],
         "variants": [_variant(variant) for variant in _entries(form.fields["variants"])],
-        "starts_at": forms.read_timestamp(form.text("starts_at"), ""),
-        "click_limit": _number(form.text("click_limit")),
-        "fallback_url": form.text("fallback_url").strip() or None,
     }
-    if form.is_checked("remove_password"):
-        request["password"] = None
-    elif password := form.text("password"):
-        request["password"] = password
-    return request
 
 
 def edit(form: Form, change: str) -> Edited:
@@ -155,7 +146,7 @@ def _rule(rule: Entry) -> Entry:
 
 def _variant(variant: Entry) -> Entry:
     texts = {name: _text(variant, name) for name in ("name", "destination_url")}
-    return {**texts, "weight": _number(_text(variant, "weight") or "")}
+    return {**texts, "weight": forms.read_number(_text(variant, "weight") or "")}
 
 
 def _condition(condition: Entry) -> Entry:
@@ -166,7 +157,7 @@ def _condition(condition: Entry) -> Entry:
         return read | {name: forms.read_timestamp(_text(condition, name) or "", "") for name in ("from", "to")}
     if type_ == "schedule":
         days = condition.get("weekdays")
-        read["weekdays"] = [_number(day) for day in days.values()] if isinstance(days, dict) else []
+        read["weekdays"] = [forms.read_number(day) for day in days.values()] if isinstance(days, dict) else []
         return read | {name: _text(condition, name) for name in ("from", "to", "timezone")}
     if type_ == "query":
         read["name"] = _text(condition, "name")
@@ -192,13 +183,6 @@ def _mapping(entries: Sequence[Entry]) -> dict[str, Entry]:
 def _text(entry: Entry, name: str) -> str | None:
     value = entry.get(name)
     return value.strip() or None if isinstance(value, str) else None
-
-
-def _number(text: Any) -> Any:
-    """Return the number. The schema reports other texts."""
-    if isinstance(text, str) and _NUMBER.fullmatch(text.strip()):
-        return int(text)
-    return text or None
 
 
 def _local(time: str) -> str:

@@ -93,6 +93,11 @@ class LinkRouting:
         urls = {entry["destination_url"] for entry in (*self.rules, *self.variants)}
         return urls | {self.fallback_url} if self.fallback_url else urls
 
+    @property
+    def has_targets(self) -> bool:
+        """Whether it decides between destinations; otherwise it has a password, start, click limit or fallback only."""
+        return bool(self.rules or self.variants)
+
     def with_password(self, hashed: str, before: "LinkRouting | None") -> "LinkRouting":
         """Set the password. Its version is the time: after one is removed, none gets an earlier one's version again."""
         next_version = (before.password_version or 0) + 1 if before else 0

@@ -21,11 +21,13 @@ from waypost.resources import domains
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form.fields import read_timestamp
 from waypost.resources.links.routing import forms, service
+from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import (
     MAX_CONDITIONS,
     MAX_RULES,
     MAX_VARIANTS,
     ParsedRouting,
+    RoutingChange,
     RoutingFields,
     parse_routing,
 )
@@ -77,12 +79,12 @@ class RoutingPages(Pages[Deps]):
         if change := form.text("edit"):
             edited = forms.edit(form, change)
             return await self._render(call, routed, edited.form, focus=edited.focus)
-        fields, problems = parse(RoutingFields, forms.request_of(form))
+        fields, problems = parse(RoutingChange, forms.request_of(form))
         try:
             if form.text("action") == "test":
                 return await self._render(call, routed, form, result=self._test(routed, form, fields, problems))
             self._auth.require_active_plan(call.session)
-            session = call.expecting(service.ROUTING_VERSION).session
+            session = call.expecting(forms.TARGETS_VERSION).session
             await service.save(self._deps, session, routed.link.id, fields, problems)
         except PreconditionFailed:
             theirs = _shown(current := await service.get(self._deps, call.session, call.id))
@@ -92,7 +94,7 @@ class RoutingPages(Pages[Deps]):
             return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
 
-    def _test(self, routed: service.RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
+    def _test(self, routed: RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
         """Say where the visitor is sent by the routing in the form, saved or not. Raises Invalid."""
         parsed = parse_routing(fields, problems)
         urls: dict[str, str] = {}
@@ -119,7 +121,7 @@ class RoutingPages(Pages[Deps]):
     async def _render(
         self,
         call: PageCall,
-        routed: service.RoutedLink,
+        routed: RoutedLink,
         form: Form,
         *,
         focus: str = "",
@@ -132,9 +134,8 @@ class RoutingPages(Pages[Deps]):
             "link": link,
             "short_url": link.short_url(self._deps.shared_domain),
             "is_domain_served": link.domain_id not in unserved,
-            "is_routed": routing is not None,
+            "is_routed": routing is not None and routing.has_targets,
             "stored": routing,
-            "has_password": routing is not None and routing.password_hash is not None,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
             "zones": sorted(zone_names()),
@@ -143,8 +144,8 @@ class RoutingPages(Pages[Deps]):
         return call.render("links/routing.html", form, **context, **_CHOICES)
 
 
-def _shown(routed: service.RoutedLink) -> Form:
-    return forms.fill(routed).of(service.ROUTING_VERSION.of(routed))
+def _shown(routed: RoutedLink) -> Form:
+    return forms.fill(routed).of(forms.TARGETS_VERSION.of(routed))
 
 
 _CHOICES: Mapping[str, Any] = {

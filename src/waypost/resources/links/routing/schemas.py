@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 from uuid import UUID
@@ -123,8 +124,17 @@ class RoutingFields(Body):
     )
 
     @property
-    def keeps_password(self) -> bool:
-        return "password" not in self.model_fields_set
+    def replaced(self) -> AbstractSet[str]:
+        """The names of the fields that get what was sent, or nothing."""
+        return RoutingFields.model_fields.keys() - ({"password"} - self.model_fields_set)
+
+
+class RoutingChange(RoutingFields):
+    """Changes the fields that were sent, for forms that have a part of a routing."""
+
+    @property
+    def replaced(self) -> AbstractSet[str]:
+        return self.model_fields_set
 
 
 class ParsedRouting(NamedTuple):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Column, Select, select
+from sqlalchemy import Column, Select, or_, select
 from sqlalchemy import delete as delete_from
 
 from waypost.database import Tx, bulk, upsert
@@ -44,8 +44,10 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkR
 
 
 async def find_routed(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
-    """Return which of the links have routing."""
-    query = select(link_routing.c.link_id)
+    """Return which of the links have rules or variants."""
+    query = select(link_routing.c.link_id).where(
+        or_(link_routing.c.rules.is_not(None), link_routing.c.variants.is_not(None))
+    )
     return {
         row.link_id
         for batch in _batches(link_ids)

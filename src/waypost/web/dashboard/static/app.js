@@ -71,7 +71,7 @@ const storageKey = (form) => `typed:${location.pathname}:${form.id}`;
 
 function saveForm(form) {
   if (!form.matches("form[data-keep]")) return;
-  const typed = [...new FormData(form)].filter(([, value]) => typeof value === "string");
+  const typed = [...new FormData(form)].filter(([name, value]) => typeof value === "string" && form.elements.namedItem(name).type !== "password");
   sessionStorage.setItem(storageKey(form), JSON.stringify({ query: location.search, typed }));
 }
 

@@ -125,7 +125,7 @@ if (form) setUpForm(form);
 
 function setUpForm(form) {
   const field = (name) => form.elements.namedItem(name);
-  const { destination_url: destination, slug, new_tags: tags, expires_at: expiry, expires_offset: offset } = form.elements;
+  const { destination_url: destination, slug, new_tags: tags } = form.elements;
 
   // the short URL, and the destination with its UTM parameters
   const updateUrls = () => {
@@ -240,16 +240,36 @@ function setUpForm(form) {
     else addTags();
   });
 
-  // the expiry is shown and entered in the browser's time zone, and sent with its offset at that time
+  // times are shown and entered in the browser's time zone, and sent with its offset at that time
   const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString();
-  if (expiry.value && expiry.defaultValue.startsWith(expiry.value) && !offset.value) expiry.value = local(new Date(`${expiry.value}Z`)).slice(0, expiry.step === "1" ? 19 : 16);
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  form.querySelector("#expires_at-hint").firstChild.textContent = `In your time zone (${zone.replaceAll("_", " ")}). After this time visitors see “Link not found”.`;
-  const setOffset = () => {
-    offset.value = expiry.value ? new Date(expiry.value).getTimezoneOffset() : "";
-  };
-  expiry.addEventListener("input", setOffset);
-  setOffset();
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone.replaceAll("_", " ");
+  for (const input of form.querySelectorAll("[type=datetime-local]")) {
+    const offset = field(input.name.replace("_at", "_offset"));
+    if (input.value && input.defaultValue.startsWith(input.value) && !offset.value) input.value = local(new Date(`${input.value}Z`)).slice(0, input.step === "1" ? 19 : 16);
+    const hint = form.querySelector(`#${input.id}-hint`);
+    hint.textContent = hint.textContent.replace("In UTC.", `In your time zone (${zone}).`);
+    const setOffset = () => {
+      offset.value = input.value ? new Date(input.value).getTimezoneOffset() : "";
+    };
+    input.addEventListener("input", setOffset);
+    setOffset();
+  }
+  for (const button of form.querySelectorAll(".dates button")) {
+    button.addEventListener("click", () => {
+      const { fills, time } = button.parentElement.dataset;
+      const day = new Date();
+      if (button.value === "month") day.setMonth(day.getMonth() + 1, 0);
+      else day.setDate(day.getDate() + Number(button.value));
+      field(fills).value = `${day.toLocaleDateString("sv")}T${time}`; // Swedish dates are as in ISO 8601
+      field(fills).dispatchEvent(new Event("input", { bubbles: true }));
+    });
+  }
+
+  form.querySelector("#roll").addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!detail.successful) return;
+    slug.value = detail.xhr.responseText;
+    slug.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   updateUrls();
   // a destination from the page's URL is previewed only after the first interaction: any site can link here with one
   if (!destination.value || form.dataset.link) return;
