@@ -5,7 +5,7 @@ from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 _PACKAGE = Path(__file__).parent
 

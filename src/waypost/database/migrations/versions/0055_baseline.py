@@ -1,4 +1,4 @@
-"""The schema of version 0.1.0. It keeps the number of the last of the revisions that it replaces.
+"""The schema of the first version. It keeps the number of the last of the revisions that it replaces.
 
 Tables that these renamed keep the names of their constraints, too.
 """
