@@ -9,6 +9,7 @@ import pytest
 from browsing import Browser, WebApp, open_place
 
 from waypost import accounts
+from waypost.accounts import SCOPES
 from waypost.accounts.auth_deps import new_deps
 from waypost.accounts.people import tokens
 from waypost.accounts.sign_in import service as sign_in
@@ -66,6 +67,18 @@ async def test_errors_are_shown_and_input_is_kept(place: WebApp) -> None:
     assert "This must be one of" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:fly"})).text
     assert ada.account
     assert await accounts.list_keys(place.db, ada.account.id) == []
+
+
+@pytest.mark.parametrize(
+    ("access", "scopes"), [("full", set(SCOPES)), ("read", {"links:read", "domains:read", "pixels:read"})]
+)
+async def test_scopes_are_chosen_by_the_access(place: WebApp, access: str, scopes: set[str]) -> None:
+    ada = await place.browser("ada@example.com")
+    assert (await ada.post(ALL, {"name": "Robot", "access": access, "scopes[]": "links:write"})).status_code == 201
+    assert ada.account
+    (key,) = await accounts.list_keys(place.db, ada.account.id)
+    assert set(key.scopes) == scopes
+    assert "This must be one of" in (await ada.post(ALL, {"name": "Robot", "access": "all"})).text
 
 
 async def test_the_key_of_another_account_is_not_found(place: WebApp) -> None:

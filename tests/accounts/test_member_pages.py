@@ -160,6 +160,20 @@ async def test_an_email_invitation_is_for_its_email(place: WebApp) -> None:
     assert (await accounts.get_person(place.db, "bob@example.com")).name == "Bob"
 
 
+async def test_invites_several_people_or_nobody(place: WebApp) -> None:
+    ada, _ = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    several = {"kind": "email", "role": "viewer", "email": "bob@example.com, eve@example.com\r\nBob@example.com"}
+    refused = await ada.post(f"{MEMBERS}/invite", several | {"email": "bob@example.com;nobody"})
+    assert (refused.status_code, "nobody: " in refused.text) == (422, True)
+    many = " ".join(f"p{number}@example.com" for number in range(21))
+    assert "At most 20" in (await ada.post(f"{MEMBERS}/invite", several | {"email": many})).text
+    assert "bob@example.com" not in (await ada.get(MEMBERS)).text
+    made = await ada.post(f"{MEMBERS}/invite", several)
+    assert (made.status_code, len(set(re.findall(r"/invite/account/[\w-]+", made.text)))) == (201, 2)
+    listed = (await ada.get(MEMBERS)).text
+    assert ("bob@example.com" in listed, "eve@example.com" in listed) == (True, True)
+
+
 async def test_who_has_a_sign_in_is_asked_to_sign_in(place: WebApp) -> None:
     ada, _ = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path = await invited(ada, kind="email", email="bob@example.com")

@@ -125,6 +125,12 @@ async def new_pixel(signed: Signed) -> str:
     return pixel
 
 
+async def new_pixel_with_token(signed: Signed) -> str:
+    pixel = await new_pixel(signed)
+    assert (await signed.post(f"/pixels/{pixel}", name="A pixel", access_token="EAAB")).status_code == 303
+    return pixel
+
+
 async def new_utm_template(signed: Signed) -> str:
     template: str = (await signed.running.utm_template(signed.key))["id"]
     return template
@@ -344,6 +350,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/tags/{id}/delete": form_of(new_tag),
     "/pixels/new": form(PIXEL | {"pixel_id": "1" * 15}),
     "/pixels/{id}": form_of(new_pixel, {"platform": "facebook", "name": "Another name"}),
+    "/pixels/{id}/test": form_of(new_pixel_with_token),
     "/pixels/{id}/delete": form_of(new_pixel),
     "/webhooks/new": form({"url": RECEIVER, "event_types[]": "link.created"}),
     "/webhooks/{id}/test": form_of(new_webhook),

@@ -64,7 +64,7 @@ async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> 
     now = place.clock()
     await set_(place, path, status="failed", error="No record was found", last_checked_at=now)
     seen = (await ada.get(f"{path}/state")).text
-    assert ("Not verified" in seen, "No record was found" in seen, "hx-trigger" in seen) == (True, True, False)
+    assert ("Not verified" in seen, "No record was found" in seen, "every 30s" in seen) == (True, True, True)
     live = {"status": "verified", "is_served": True, "error": None, "verified_at": now, "unverified_since": None}
     await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
     seen = (await ada.get(f"{path}/state")).text

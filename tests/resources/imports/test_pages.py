@@ -14,6 +14,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 from unittest import mock
+from urllib.parse import unquote
 from uuid import UUID, uuid4
 
 import pytest
@@ -49,6 +50,7 @@ from waypost.resources.imports.run import ImportRun
 from waypost.resources.imports.source import SourceError, SourceOptions
 from waypost.resources.imports.sources import open_source
 from waypost.resources.imports.sources import waypost as waypost_source
+from waypost.resources.links.lists.csv_file import TITLES
 from waypost.resources.links.model import links
 from waypost.worker.jobs import LONG, Again, JobRunner, jobs
 from waypost.worker.loop import WorkerLoop
@@ -141,6 +143,17 @@ async def test_imports_a_file_after_its_plan_was_confirmed(place: WebApp, ada: B
     assert await count_links(place) == 1
     assert "go.test/one" in (await ada.get("/links")).text
     assert not await new_uploads(place.db, place.settings.data_dir).list_ids()
+
+
+async def test_the_template_is_read_as_it_is(place: WebApp, ada: Browser) -> None:
+    page = (await ada.get("/links/import/csv")).text
+    template = unquote(unescape(re.search(r'href="data:text/csv,([^"]+)"', page)[1])).encode()
+    path = await start_csv(ada, template)
+    await work_off(place)
+    shown = await text_of(ada, path)
+    assert "Links found 1 To create 1" in shown
+    options = re.findall(r'<option value="([^"]*)" selected', (await ada.get(path)).text)
+    assert "" not in options[: len(TITLES)]
 
 
 async def test_a_campaign_template_fills_links_without_parameters(place: WebApp, ada: Browser) -> None:

@@ -1,5 +1,6 @@
 """HTML pages of pixels."""
 
+import json
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -13,7 +14,7 @@ from resources.links.added import add_links
 from sqlalchemy import insert, select
 
 from waypost.database import KeyRing
-from waypost.resources.pixels.events.model import EventResults, add_results
+from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_events
 from waypost.resources.pixels.model import link_pixels, pixels
 
 NEW = {"platform": "facebook", "name": "Spring", "pixel_id": "1234567890123456", "access_token": "EAAB"}
@@ -50,7 +51,7 @@ async def test_creates_and_shows_a_pixel(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No pixels yet" in (await ada.get("/pixels")).text
     form = words((await ada.get("/pixels/new")).text)
-    for reported in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "Browser only"):
+    for reported in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "accepts no events from servers"):
         assert reported in form
     path = await add(ada, name="<b>Spring</b>")
     for page in (await ada.get(path), await ada.get("/pixels")):
@@ -67,6 +68,22 @@ async def test_creates_and_shows_a_pixel(place: WebApp) -> None:
     listed = words((await ada.get("/pixels")).text)
     assert ("2 links" in listed, "0 links" in listed, "Google Ads" in listed) == (True, True, True)
     assert "The pixel fires on 2 links." in words((await ada.get(path)).text)
+
+
+async def test_sends_a_test_event(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    answer = await ada.post(f"{path}/test")
+    assert answer.headers["location"] == f"{path}?done=pixel-tested"
+    assert "hx-trigger" in (await ada.get(answer.headers["location"])).text
+    async with place.db.read() as tx:
+        (event,) = (await tx.execute(select(pixel_events))).all()
+    view = PageView(*json.loads(event.payload))
+    assert (event.pixel_id, view.url, view.at) == (_id(path), place.settings.base_url, int(place.clock().timestamp()))
+    plain = await add(ada, access_token="")
+    assert "Send test event" not in (await ada.get(plain)).text
+    refused = await ada.post(f"{plain}/test")
+    assert refused.status_code == 422
 
 
 async def test_what_became_of_its_events_is_told(place: WebApp) -> None:

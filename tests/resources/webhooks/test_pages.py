@@ -166,6 +166,17 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     assert await rows(place, webhooks) == []
 
 
+async def test_a_webhook_is_copied_as_a_new_one(place: WebApp) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    path = await add(ada, **{"event_types[]": ["link.created"]})
+    assert f'href="/webhooks/new?from={path.rpartition("/")[2]}"' in (await ada.get(path)).text
+    copied = f"/webhooks/new?from={path.rpartition('/')[2]}"
+    shown = (await ada.get(copied)).text
+    assert f'value="{NEW["url"]}"' in unescape(shown)
+    assert re.findall(r'value="([^"]+)" checked', shown) == ["link.created"]
+    assert (await bob.get(copied)).status_code == 404
+
+
 async def test_it_is_deleted_after_its_consequences_are_told(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)

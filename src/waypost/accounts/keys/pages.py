@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from starlette.responses import Response
@@ -38,7 +38,9 @@ _REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'un
 
 class _NewKey(Body):
     name: Text = ""
+    access: Literal["full", "read", "selected"] = "selected"
     scopes: Annotated[list[Text] | None, max_entries(len(SCOPES))] = None
+    """If they are selected."""
     expires_at: Timestamp | None = None
 
 
@@ -74,6 +76,9 @@ class KeyPages(PersonPages):
     async def create(self, call: PageCall) -> Response:
         """Create a key. The response is a page instead of a redirect, because the key is shown only once."""
         new, problems = parse(_NewKey, {name: value for name, value in call.form.fields.items() if value is not None})
+        if new.access != "selected":
+            scopes = [scope for scope in SCOPES if new.access == "full" or scope.endswith(":read")]
+            new = new.model_copy(update={"scopes": scopes})
         if not new.scopes:
             problems.add("scopes", "Select at least one scope.")  # for the service no scopes means all
         await self._auth.limit_expensive(call.session, "key")

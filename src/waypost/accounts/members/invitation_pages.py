@@ -3,6 +3,8 @@
 That page shows what is accepted and has no effect by itself: mail scanners open every link.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -44,8 +46,8 @@ class InvitationPages(PersonPages):
     async def create(self, call: PageCall) -> Response:
         await self._auth.limit_expensive(call.session, "invite")
         await self._require_recent(call)
-        email, role = _read_email(call.form), read_role(call.form)
-        return self._made(call, await invitations.create(self._deps, call.session, email=email, role=role))
+        addresses, role = _read_addresses(call.form), read_role(call.form)
+        return self._made(call, await invitations.create_all(self._deps, call.session, addresses=addresses, role=role))
 
     async def show(self, call: PageCall) -> Response:
         invitation = await invitations.get_open(self._deps, call.session.account.id, call.id)
@@ -56,7 +58,7 @@ class InvitationPages(PersonPages):
     async def resend(self, call: PageCall) -> Response:
         await self._auth.limit_expensive(call.session, "invite")
         await self._require_recent(call)
-        return self._made(call, await invitations.resend(self._deps, call.session, call.id))
+        return self._made(call, [await invitations.resend(self._deps, call.session, call.id)])
 
     # ── who is invited ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -99,20 +101,21 @@ class InvitationPages(PersonPages):
     async def _get(self, call: PageCall) -> Invitation:
         return await valid_link(call, invitations.get(self._deps, call.token))
 
-    def _made(self, call: PageCall, made: invitations.NewInvitation) -> Response:
-        """Redirect, or show the link, which cannot be shown again."""
-        if made.url is None:
-            return redirect(PATH, "invited")
+    def _made(self, call: PageCall, made: Sequence[invitations.NewInvitation]) -> Response:
+        """Redirect, or show the links, which cannot be shown again."""
+        if made[0].url is None:
+            return redirect(PATH, "invited" if len(made) == 1 else "all-invited")
         return call.render("account/invitation_link.html", status=201, made=made)
 
     async def _render(self, call: PageCall, template: str, **context: Any) -> Response:
         return call.render(template, **context, **await self._reauthentication(call))
 
 
-def _read_email(form: Form) -> str:
-    """Return the email; empty for a link. Raises Invalid."""
+def _read_addresses(form: Form) -> list[str]:
+    """Return what commas, spaces and lines separate; one empty text for a link. Raises Invalid."""
     if form.text("kind") == "link":
-        return ""
-    if not form.text("email").strip():
+        return [""]
+    addresses = [text for text in re.split(r"[\s,;]+", form.text("email")) if text]
+    if not addresses:
         raise Invalid({"email": ["Enter an email address."]})
-    return form.text("email")
+    return addresses

@@ -35,6 +35,7 @@ from waypost.kit.ids import new_id
 
 MAX_OPEN = 100
 MAX_PER_DAY = 100
+MAX_AT_ONCE = 20
 TOO_MANY = f"An account can have {MAX_OPEN} open invitations, and make {MAX_PER_DAY} a day. Revoke one, or wait."
 INVITED = "This email is already invited. Resend the invitation."
 UNCONFIRMED = "Confirm your email address first."
@@ -51,18 +52,36 @@ class NewInvitation:
 
 async def create(deps: Deps, session: Session, *, email: str, role: Role) -> NewInvitation:
     """Invite somebody by email; without one, return a link for anyone with it. Raises Invalid and Forbidden."""
-    email = rules.normalize_email(email)
+    return (await create_all(deps, session, addresses=[email], role=role))[0]
+
+
+async def create_all(deps: Deps, session: Session, *, addresses: Sequence[str], role: Role) -> list[NewInvitation]:
+    """Invite everybody or nobody. Raises Invalid, with the email that is wrong, and Forbidden."""
+    if len(addresses) > MAX_AT_ONCE:
+        raise Invalid({"email": [f"At most {MAX_AT_ONCE} addresses at once."]})
+    async with deps.db.write() as tx:
+        await _require_may_invite(deps, tx, session, role)
+        made = []
+        for email in dict.fromkeys(map(rules.normalize_email, addresses)):
+            try:
+                made.append(await _create(deps, tx, session, email, role))
+            except Invalid as error:
+                if len(addresses) == 1 or "email" not in error.errors:
+                    raise
+                raise Invalid({"email": [f"{email}: {text}" for text in error.errors["email"]]}) from None
+        return made
+
+
+async def _create(deps: Deps, tx: Tx, session: Session, email: str, role: Role) -> NewInvitation:
     if email:
         rules.check_email_and_name(email, "")
     now, token = deps.clock(), secrets.token_urlsafe(32)
-    async with deps.db.write() as tx:
-        await _require_may_invite(deps, tx, session, role)
-        await _check_limits(deps, tx, session.account.id, email)
-        row: dict[str, Any] = {"id": new_id(), "account_id": session.account.id, "email": email or None, "role": role}
-        row |= {"created_by": session.person.id, "created_at": now, "expires_at": now + LIFETIME}
-        await invitation_store.add(tx, row, token)
-        await _record(tx, session, "invitation.created", row["id"], email, now, details={"role": role})
-        return await _send(deps, tx, session, email, role, token)
+    await _check_limits(deps, tx, session.account.id, email)
+    row: dict[str, Any] = {"id": new_id(), "account_id": session.account.id, "email": email or None, "role": role}
+    row |= {"created_by": session.person.id, "created_at": now, "expires_at": now + LIFETIME}
+    await invitation_store.add(tx, row, token)
+    await _record(tx, session, "invitation.created", row["id"], email, now, details={"role": role})
+    return await _send(deps, tx, session, email, role, token)
 
 
 async def resend(deps: Deps, session: Session, invitation_id: UUID) -> NewInvitation:

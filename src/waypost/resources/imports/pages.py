@@ -31,6 +31,7 @@ from waypost.resources.imports.requests.uploads import MAX_FILE, MAX_PIECE
 from waypost.resources.imports.tables import settings as table_settings
 from waypost.resources.imports.tables.columns import FIELDS
 from waypost.resources.imports.tables.settings import MAX_SHOWN, SHOWN_FIRST
+from waypost.resources.links.lists.csv_file import TITLES
 from waypost.resources.utm_templates import UtmTemplate
 from waypost.web.body import read_body
 from waypost.web.dashboard import BLANK, Form, PageCall, PageFunction, Pages, is_fragment_request, redirect, shows
@@ -43,6 +44,8 @@ _MAX_FORM = 8 << 20
 _LISTED = 20
 _SHOWN_LOSSES = 20
 _SHOWN_HOSTS = 100
+_EXAMPLE = 'spring-sale,https://example.com/sale,Spring sale,"sale, spring",2026-01-31,,,active,,'
+"""A row of the template, after the domain."""
 _MAX_FIELDS = 2 * _SHOWN_HOSTS + MAX_SHOWN + 10
 
 Proceed = Callable[[Deps, Session, Import, Mapping[str, Any]], Awaitable[None]]
@@ -78,6 +81,7 @@ class ImportPages(Pages[Deps]):
         form = Form({"timezone": call.request.cookies.get("timezone"), "clicks": "1"})
         context: dict[str, Any] = {"choice": self._require_choice(call), "max_form": _MAX_FORM, "max_file": MAX_FILE}
         context["utm_templates"] = await self._find_templates(call)
+        context["csv_template"] = f"{','.join(TITLES)}\r\n{self._deps.shared_domain}/{_EXAMPLE}\r\n"
         return call.render("imports/new.html", form, **context)
 
     async def create(self, call: PageCall) -> Response:

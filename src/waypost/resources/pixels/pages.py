@@ -18,6 +18,7 @@ from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
+_MAX_AGENT = 500
 _SECRETS = ("pixel_id", "access_token")
 _NEW = Form({"platform": "facebook"})
 _SHARED: Mapping[str, Any] = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS}
@@ -32,6 +33,7 @@ class PixelPages(Pages[Context]):
             self.form("/pixels/new", self.create, "pixels.write", self.new),
             self.get(_PATH, self.show, "view"),
             self.form(_PATH, self.change, "pixels.write", self.show),
+            self.post(f"{_PATH}/test", self.send_test, "pixels.write"),
             self.get(f"{_PATH}/delete", shows("pixels/delete.html", self._find, **_SHARED), "pixels.write"),
             self.action(f"{_PATH}/delete", service.delete, "pixels.write", "/pixels", "pixel-deleted"),
         ]
@@ -60,6 +62,14 @@ class PixelPages(Pages[Context]):
         _check_id(call.form, change.platform or pixel.platform, change.pixel_id, problems)
         await service.change(self._deps, call.session, pixel.id, change, problems)
         return redirect(f"/pixels/{pixel.id}", "saved")
+
+    async def send_test(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        await self._auth.limit_expensive(call.session, "pixel event")
+        headers, ip = call.request.headers, self._auth.storable_address(call.request)
+        agent = headers.get("User-Agent", "")[:_MAX_AGENT]
+        await service.send_test(self._deps, call.session, call.id, ip=ip or "", user_agent=agent)
+        return redirect(f"/pixels/{call.id}", "pixel-tested")
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         pixels = await service.list_pixels(self._deps, call.session, call.pagination(_PER_PAGE))

@@ -13,7 +13,7 @@ from waypost.database import Ciphertext, DecryptionFailed
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.pixels import store
+from waypost.resources.pixels import events, store
 from waypost.resources.pixels.events.model import EventResults, find_results
 from waypost.resources.pixels.model import Pixel, pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
@@ -22,6 +22,7 @@ MAX_PIXELS = 200
 """Per account."""
 MAX_COUNTED_LINKS = 1_000
 TOO_MANY = f"An account may have at most {MAX_PIXELS} pixels. Delete one that is no longer needed."
+BROWSER_ONLY = "Only a pixel with an access token has server-side events."
 
 TokenState = Literal["set", "not set", "unreadable"]
 """unreadable: it was encrypted with a secret key that the service no longer has."""
@@ -52,6 +53,19 @@ async def create(context: Context, caller: Caller, new: NewPixel, problems: Prob
         details = {"platform": pixel.platform}
         await audit.record(tx, caller.actor, "pixel.created", now, _item_of(pixel), details=details)
     return pixel
+
+
+async def send_test(context: Context, caller: Caller, pixel_id: UUID, *, ip: str, user_agent: str) -> None:
+    """Send a page view of the caller to the platform. Raises NotFound, and Invalid for a pixel without a token."""
+    now = context.clock()
+    async with caller.commit(context.db) as tx:
+        pixel = await store.get(tx, caller.account.id, pixel_id)
+        if not await events.find_with_server_events(tx, [pixel_id]):
+            raise Invalid({"body": [BROWSER_ONLY]})
+        view = events.PageView(str(new_id()), int(now.timestamp()), context.base_url, ip, user_agent, "")
+        event = events.PixelEvent(new_id(), pixel_id, pixel.platform, view)
+        await events.record_all(tx, [event], now=now)
+        await audit.record(tx, caller.actor, "pixel.tested", now, _item_of(pixel))
 
 
 async def change(context: Context, caller: Caller, pixel_id: UUID, requested: PixelChange, problems: Problems) -> Pixel:

@@ -28,7 +28,7 @@ from waypost.resources.webhooks.model import (
 )
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.web import read_query
-from waypost.web.dashboard import PageCall, Pages, is_fragment_request, redirect, shows
+from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect, shows
 
 _ONE = "/webhooks/{id}"
 _DELIVERY = "/webhooks/{id}/deliveries/{delivery}"
@@ -39,7 +39,8 @@ _EVENTS: Mapping[EventType, str] = {
     "pixel.fired": "A pixel fired",
 }
 _STATUSES = tuple(status for status in get_args(DeliveryStatus) if status != "cancelled")  # their webhook is deleted
-_NEW = shows("webhooks/new.html", events=_EVENTS)
+_NEWEST = 20
+"""Deliveries of a webhook that its success rate is of."""
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
@@ -47,8 +48,8 @@ class WebhookPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             self.get("/webhooks", shows("webhooks/list.html", self._find_all), "view"),
-            self.get("/webhooks/new", _NEW, "webhooks.write"),
-            self.form("/webhooks/new", self.create, "webhooks.write", _NEW),
+            self.get("/webhooks/new", self.new, "webhooks.write"),
+            self.form("/webhooks/new", self.create, "webhooks.write", self.new),
             self.get(_ONE, self.show, "webhooks.write"),
             self.post(f"{_ONE}/test", self.send_test, "webhooks.write"),
             self.get(f"{_ONE}/delete", shows("webhooks/delete.html", self._find), "webhooks.write"),
@@ -59,8 +60,16 @@ class WebhookPages(Pages[Deps]):
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         page = await service.list_webhooks(self._deps, call.session, call.pagination(_PER_PAGE))
-        latest = await service.find_latest_deliveries(self._deps, [webhook.id for webhook in page.items])
-        return {**_SHARED, "page": page, "latest": latest}
+        newest = await service.find_newest_deliveries(self._deps, [webhook.id for webhook in page.items], _NEWEST)
+        return {**_SHARED, "page": page, "newest": newest}
+
+    async def new(self, call: PageCall) -> Response:
+        """With URL and events of another webhook, if the query names one."""
+        form, other = BLANK, parse_id(call.query("from"))
+        if other:
+            webhook = await service.get(self._deps, call.session, other)
+            form = Form({"url": webhook.url, "event_types": list(webhook.event_types)})
+        return call.render("webhooks/new.html", form, events=_EVENTS)
 
     async def create(self, call: PageCall) -> Response:
         """Show the secret in the response instead of redirecting: it is never shown again."""
@@ -75,8 +84,10 @@ class WebhookPages(Pages[Deps]):
         deliveries, next_before = await service.list_deliveries_before(
             self._deps, call.session, webhook.id, filters, before=before, limit=_PER_PAGE
         )
-        older, newest = _query(filters, next_before) if next_before else "", _query(filters) if before else ""
-        context: dict[str, Any] = {"deliveries": deliveries, "filters": filters, "older": older, "newest": newest}
+        older, first = _query(filters, next_before) if next_before else "", _query(filters) if before else ""
+        newest = (await service.find_newest_deliveries(self._deps, [webhook.id], _NEWEST))[webhook.id]
+        context: dict[str, Any] = {"deliveries": deliveries, "filters": filters, "older": older, "first": first}
+        context["newest"] = newest
         return call.render("webhooks/one.html", webhook=webhook, snippets=snippets(), **_SHARED, **context)
 
     async def send_test(self, call: PageCall) -> Response:

@@ -96,10 +96,12 @@ async def list_deliveries_before(
         return await store.list_deliveries_before(tx, webhook_id, filters, before, limit=limit, max_scanned=MAX_SCANNED)
 
 
-async def find_latest_deliveries(deps: Deps, webhook_ids: Sequence[UUID]) -> Mapping[UUID, Delivery]:
-    """Return the newest delivery of each webhook that has any."""
+async def find_newest_deliveries(
+    deps: Deps, webhook_ids: Sequence[UUID], count: int
+) -> Mapping[UUID, Sequence[Delivery]]:
+    """Return up to `count` deliveries of each webhook, newest first."""
     async with deps.db.read() as tx:
-        return await store.find_latest_deliveries(tx, webhook_ids)
+        return await store.find_newest_deliveries(tx, webhook_ids, count)
 
 
 async def get_delivery(

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, case, delete, func, insert, select, union_all, update
 
 from waypost.database import Ciphertext, Result, Tx
 from waypost.kit.errors import NotFound
@@ -114,13 +114,16 @@ async def list_deliveries_before(
     return deliveries, (await tx.execute(last_scanned)).scalar_one_or_none() if values else None
 
 
-async def find_latest_deliveries(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
-    """Return the newest delivery of each webhook that has any."""
-    newest = select(_deliveries.id).where(_deliveries.webhook_id == webhooks.c.id).order_by(_deliveries.id.desc())
-    query = select(newest.limit(1).scalar_subquery(), webhooks.c.id).where(webhooks.c.id.in_(webhook_ids))
-    webhook_of = {delivery_id: webhook_id for delivery_id, webhook_id in await tx.execute(query) if delivery_id}
-    rows = await tx.execute(_DELIVERY_QUERY.where(_deliveries.id.in_(webhook_of)))
-    return {webhook_of[row[0]]: Delivery(*row) for row in rows}
+async def find_newest_deliveries(tx: Tx, webhook_ids: Sequence[UUID], count: int) -> dict[UUID, list[Delivery]]:
+    """Return up to `count` deliveries of each webhook, newest first."""
+    newest: dict[UUID, list[Delivery]] = {id_: [] for id_ in webhook_ids}
+    ids = select(_deliveries.id).order_by(_deliveries.id.desc()).limit(count)
+    each = [select(ids.where(_deliveries.webhook_id == id_).subquery()) for id_ in webhook_ids]
+    if each:
+        query = _DELIVERY_QUERY.add_columns(_deliveries.webhook_id).where(_deliveries.id.in_(union_all(*each)))
+        for *row, webhook_id in await tx.execute(query.order_by(_deliveries.id.desc())):
+            newest[webhook_id].append(Delivery(*row))
+    return newest
 
 
 async def get_bodies(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> DeliveryBodies:

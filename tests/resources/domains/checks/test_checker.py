@@ -66,14 +66,17 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
 async def test_a_domain_without_records_fails(checking: Checking) -> None:
     domain = await checking.env.make()
     found = await checking.verify(domain)
-    assert (found.status, found.is_served, await checking.job(domain)) == ("failed", False, None)
+    assert (found.status, found.is_served) == ("failed", False)
+    assert await checking.check_at(domain) == checking.env.clock() + timedelta(minutes=2)
     assert found.error.startswith(
         f"No record was found that verifies {NAME}. TXT record {TXT}: the name does not exist."
     )
     assert found.unverified_since == found.created_at
     assert (checking.env.published, await checking.mails()) == ([], [])
     checking.names.has(NAME, [TARGET], kind="CNAME")
-    found = await checking.verify(domain)
+    checking.env.clock.move(timedelta(minutes=2))
+    assert await checking.run()  # nobody has asked again
+    found = await checking.env.row(domain)
     assert (found.status, found.error, found.failures) == ("verified", None, 0)
 
 
@@ -92,7 +95,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     assert (env.published, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
     assert (found.status, found.is_served, found.failures) == ("failed", False, 3)
-    assert await checking.job(domain) is None
+    assert await checking.check_at(domain) == env.clock() + RETRY_INTERVAL
     assert found.unverified_since == env.clock()
     assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db, has_aliases).find(NAME.encode()) is None
@@ -164,7 +167,7 @@ async def test_no_answer_counts_as_no_failure(checking: Checking) -> None:
     other = await checking.env.make("other.brand.test")
     checking.names.fails("other.brand.test")
     found = await checking.verify(other)
-    assert (found.status, await checking.job(other)) == ("failed", None)
+    assert (found.status, found.failures) == ("failed", 1)
     assert "could not be checked" in found.error
 
 

@@ -55,7 +55,7 @@ class Checker:
             return None
         if verdict.outcome == "verified":
             await self._save_probe(job, await self._probe_tls.probe(domain.hostname))
-        return Again(result.check_at, rank=1) if result.check_at else None
+        return Again(result.check_at, rank=1)
 
     async def _verify(self, domain: Domain) -> verification.DnsVerdict:
         try:

@@ -24,14 +24,14 @@ _MAX_COUNTED_FAILURES = 1_000
 class CheckResult:
     values: Mapping[str, Any]
     """Columns to change."""
-    check_at: datetime | None
-    """When the next check is due; None until one is requested."""
+    check_at: datetime
+    """When the next check is due."""
     is_now_served: bool | None = None
     """New value of `is_served`; None if unchanged."""
 
 
 def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
-    check_at: datetime | None = now + CHECK_INTERVAL - timedelta(seconds=domain.id.int % _SPREAD)
+    check_at = now + CHECK_INTERVAL - timedelta(seconds=domain.id.int % _SPREAD)
     failures = min(domain.failures + 1, _MAX_COUNTED_FAILURES)
     status: DomainStatus = "verified"
     is_now_served = None
@@ -40,18 +40,23 @@ def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckRe
         values: dict[str, Any] = {"is_served": True, "verified_at": now, "failures": 0, "unverified_since": None}
         check_at = now + RECHECK_AFTER_SERVED if is_now_served else check_at
     elif not domain.is_served:
-        status, check_at, values = "failed", None, {"failures": failures}
+        status, check_at, values = "failed", now + _wait(failures), {"failures": failures}
     elif verdict.outcome == "unclear":
         check_at, values = now + RETRY_INTERVAL, {}
     elif failures < MAX_FAILURES:
         values = {"failures": failures}
     else:
-        status, is_now_served, check_at = "failed", False, None
+        status, is_now_served, check_at = "failed", False, now + RETRY_INTERVAL
         values = {"failures": failures, "is_served": False, "unverified_since": now}
     values |= {"status": status, "error": verdict.error, "last_checked_at": now}
     if (status, verdict.error) != (domain.status, domain.error):
         values["updated_at"] = now
     return CheckResult(values, check_at, is_now_served)
+
+
+def _wait(failures: int) -> timedelta:
+    """Records appear within minutes, or hours. A domain that stays unverified is removed after days."""
+    return min(timedelta(minutes=2 ** min(failures, 6)), RETRY_INTERVAL)
 
 
 def apply_probe(domain: Domain, probe: TlsProbeResult, *, is_issuing: bool) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-// On every page: copy buttons, confirmation dialogs, forms that are sent once and keep their input, and failed requests.
+// On every page: copy buttons, passwords to see, confirmation dialogs, forms that are sent once and keep their input, and failed requests.
 
 const toast = (text) => {
   const element = document.getElementById("toast");
@@ -23,6 +23,12 @@ document.addEventListener("click", async (event) => {
   if (dialog) {
     event.preventDefault(); // without scripts, the opener is a link to a page with the same question
     dialog.showModal();
+  }
+  const { reveal } = event.target.closest("[data-reveal]")?.dataset ?? {};
+  if (reveal) {
+    const password = document.getElementById(reveal);
+    password.type = password.type === "password" ? "text" : "password";
+    event.target.ariaPressed = String(password.type === "text");
   }
   const openDialog = event.target.closest("[data-close]") && event.target.closest("dialog[open]");
   if (openDialog) {
