@@ -70,6 +70,7 @@ def _pages(account: FullAccount) -> Iterator[Page]:
     yield Page(f"/stats?{_OTHER_TIME_ZONE}&lists=", "statistics in another time zone, lists", part="lists")
     yield Page("/links", "newest links")
     yield Page("/links?sort=clicks", "links by clicks")
+    yield Page("/links?sort=clicks&range=90d", "links by clicks of 90 days")
     yield Page("/links?sort=title", "links by title")
     yield Page("/links?search=landing", "links, search matching all")
     yield Page("/links?search=landing&sort=clicks", "links by clicks, search matching all")

@@ -37,8 +37,8 @@ from waypost.resources.clicks.stats.tally import Counted, Tally, TooManyClicks, 
 from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavailable
 
 MAX_TOP_LINKS = 1_000
-_FEW_CLICKS = 100_000
-"""All links that they are of can be ranked without a cache."""
+_FEW_CLICKS = 20_000
+"""All links that they are of are ranked within milliseconds; of more clicks, values are cached."""
 _NAMES = 500
 """Links of a statement."""
 HOURS: Final = "hour"

@@ -15,6 +15,9 @@ from waypost.resources.links.model import COLUMNS, Link, links
 _FAR = 5_000
 """Links before a page from which on sets of ids are built faster than so many links are looked up."""
 
+_AMONG = 200
+"""Ids of a statement."""
+
 
 async def list_with_total(
     tx: Tx, account_id: UUID, filter_: LinkFilter, request: PageRequest, now: datetime
@@ -105,8 +108,13 @@ async def list_ranked(
     The total is exact up to `limit`; without a filter it is always exact.
     """
     query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit, is_far=request.offset >= _FAR)
-    matching = set(await tx.scalars(query.among(ranked)))
-    first = [id_ for id_ in ranked if id_ in matching]
+    first: list[UUID] = []
+    for start in range(0, len(ranked), _AMONG):
+        some = ranked[start : start + _AMONG]
+        matching = set(await tx.scalars(query.among(some)))
+        first += [id_ for id_ in some if id_ in matching]
+        if len(first) >= request.offset + request.per_page:
+            break
     shown = first[request.offset : request.offset + request.per_page]
     if missing := request.per_page - len(shown):
         others = query.ids("newest").where(links.c.id.not_in(first)).offset(max(0, request.offset - len(first)))
