@@ -18,7 +18,7 @@ METHOD = """
 EDITS: Edits = {
     f"{PIXELS}/pages.py": [
         (
-            '            self.form(_PATH, self.change, "pixels.write", self.show),\n',
+            '            self.form(_PATH, self.change, "pixels.write", self.show, edit=_EDIT),\n',
             ROUTES,
         ),
         (

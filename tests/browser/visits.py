@@ -32,7 +32,7 @@ class Visit:
                 await page.eval_on_selector(selector, "(field, value) => { field.value = value }", value)
             async with page.expect_navigation():
                 await page.eval_on_selector(self.form, "form => HTMLFormElement.prototype.submit.call(form)")
-            await expect(page.locator(".error:visible, .notice.bad").first).to_be_visible()
+            await expect(page.locator(".error:visible, .notice.bad, #conflict-title").first).to_be_visible()
         for each in filter(None, self.click.split(" then ")):
             await page.click(each)
             await expect(page.locator(".htmx-request")).to_have_count(0)  # it may replace what is clicked next
@@ -186,6 +186,8 @@ def _of_resources(seeded: SeededService) -> Iterator[Visit]:
     yield Visit(f"{domains[1]}/app-links", form="#app-links", fields=app_links)
     wrong_color = {"#name": "N" * 60, "#color": "red", "#expired_text": "t" * 300}
     yield Visit(f"{domains[1]}/appearance", form="#appearance", fields=wrong_color)
+    old = {"#name": "Acme", "#expired_text": "Over.\nCome back.", "#appearance [name=version]": "0"}
+    yield Visit(f"{domains[1]}/appearance", form="#appearance", fields=old)
     wrong = {
         "#name": " ",
         "#tag": "t" * 300,

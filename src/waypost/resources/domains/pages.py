@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.fields import parse
-from waypost.kit.slug_style import SlugAlphabet, SlugStyle
+from waypost.kit.forward_query import from_text
+from waypost.kit.slug_style import SlugAlphabet
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
@@ -19,9 +20,8 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import forward_form
 from waypost.resources.domains.options import service as options_service
 from waypost.resources.domains.options.schemas import DomainOptionsChange
-from waypost.resources.domains.options.schemas import to_json as options_json
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
-from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect, shows
+from waypost.web.dashboard import BLANK, EditForm, Form, PageCall, Pages, is_fragment_request, redirect, shows
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -32,6 +32,19 @@ _ALPHABETS: Mapping[SlugAlphabet, str] = {
     "digits": "Digits",
 }
 _TARGET_URLS = ("root_url", "not_found_url")
+_EDIT = EditForm(service.get, lambda domain, _: Form({name: getattr(domain, name) or "" for name in _TARGET_URLS}))
+_EDIT_OPTIONS = EditForm(
+    options_service.get,
+    lambda options, _: Form(
+        {
+            "ignore_case": options.ignores_case,
+            "options": forward_form.fill(from_text(options.forward_query) or "none", bool(options.forward_path)),
+            "slug_length": str(options.slug_style.length),
+            "slug_alphabet": options.slug_style.alphabet,
+        }
+    ),
+    page=_ONE,
+)
 
 
 class DomainPages(Pages[WebDeps]):
@@ -40,8 +53,8 @@ class DomainPages(Pages[WebDeps]):
             self.get(_ALL, self.list_domains, "view"),
             self.form(_ALL, self.create, "domains.write", self.list_domains),
             self.get(_ONE, self.show, "view"),
-            self.form(_ONE, self.change, "domains.write", self.show),
-            self.form(f"{_ONE}/options", self.save_options, "domains.write", self.show),
+            self.form(_ONE, self.change, "domains.write", self.show, edit=_EDIT),
+            self.form(f"{_ONE}/options", self.save_options, "domains.write", self.show, edit=_EDIT_OPTIONS),
             self.get(f"{_ONE}/state", shows("domains/_state.html", self._find), "view"),
             self.post(f"{_ONE}/verify", self.verify, "domains.write"),
             self.get(f"{_ONE}/addresses", shows("domains/_addresses.html", self._find_addresses), "view"),
@@ -68,16 +81,18 @@ class DomainPages(Pages[WebDeps]):
 
     async def show(self, call: PageCall) -> Response:
         context = await self._find(call)
-        options = options_json(call.id, await options_service.get(self._deps, call.session, call.id))
-        context["ignores_case"] = options["ignore_case"]
-        sent = call.form.fields.get("options") if call.error else None
-        style = SlugStyle(options["slug_length"], options["slug_alphabet"])
+        options = await options_service.get(self._deps, call.session, call.id)
+        style, urls_form = options.slug_style, _EDIT.show(context["domain"], call.preferences)
+        options_form = _EDIT_OPTIONS.show(options, call.preferences)
+        if call.error and call.request.url.path.endswith("/options"):
+            options_form = call.form.with_error(call.error)
+        elif call.error:
+            urls_form = call.form.with_error(call.error)
+        forwarded = options_form.fields.get("options")
+        context |= {"urls_form": urls_form, "options_form": options_form}
         context |= {"style": style, "alphabets": _ALPHABETS, "free_share": await self._deps.find_free_share(style)}
-        stored = forward_form.fill(options["forward_query"], options["forward_path"])
-        context["forwarded"] = sent if isinstance(sent, Mapping) else stored
-        shown = {"slug_length": str(style.length), "slug_alphabet": style.alphabet}
-        form = Form({name: getattr(context["domain"], name) for name in _TARGET_URLS} | shown)
-        return call.render("domains/one.html", form, **context)
+        context["forwarded"] = forwarded if isinstance(forwarded, Mapping) else {}
+        return call.render("domains/one.html", **context)
 
     async def change(self, call: PageCall) -> Response:
         domain = await service.get(self._deps, call.session, call.id)

@@ -14,12 +14,17 @@ from waypost.resources.pixels import service
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
 
 _PATH = "/pixels/{id}"
 _PER_PAGE = 25
 _MAX_AGENT = 500
 _SECRETS = ("pixel_id", "access_token")
+_EDIT = EditForm(
+    service.get,
+    lambda pixel, _: Form({"platform": pixel.platform, "name": pixel.name, "forget_token": False}),
+    secrets=lambda pixel: dict.fromkeys(_SECRETS, pixel.updated_at),
+)
 _NEW = Form({"platform": "facebook"})
 _SHARED: Mapping[str, Any] = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS}
 _UNUSUAL = "This does not look like a {name} pixel ID. {name} may ignore it. {id_format}."
@@ -32,7 +37,7 @@ class PixelPages(Pages[Context]):
             self.get("/pixels/new", self.new, "pixels.write"),
             self.form("/pixels/new", self.create, "pixels.write", self.new),
             self.get(_PATH, self.show, "view"),
-            self.form(_PATH, self.change, "pixels.write", self.show),
+            self.form(_PATH, self.change, "pixels.write", self.show, edit=_EDIT),
             self.post(f"{_PATH}/test", self.send_test, "pixels.write"),
             self.get(f"{_PATH}/delete", shows("pixels/delete.html", self._find, **_SHARED), "pixels.write"),
             self.action(f"{_PATH}/delete", service.delete, "pixels.write", "/pixels", "pixel-deleted"),
@@ -53,7 +58,7 @@ class PixelPages(Pages[Context]):
         pixel: Pixel = context["pixel"]
         context["results"] = await service.get_results(self._deps, call.session, pixel.id)
         context["token"] = await service.check_token(self._deps, call.session, pixel.id)
-        return _render(call, "one", Form({"platform": pixel.platform, "name": pixel.name}), **context)
+        return _render(call, "one", _EDIT.show(pixel, call.preferences), **context)
 
     async def change(self, call: PageCall) -> Response:
         pixel = await service.get(self._deps, call.session, call.id)

@@ -29,7 +29,7 @@ from waypost.resources.qrcodes.style import (
     CodeStyle,
     style_text,
 )
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import VERSION, EditForm, Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -41,6 +41,7 @@ _LIMITS = {
     "MIN_WIDTH_MM": MIN_WIDTH_MM,
     "MAX_WIDTH_MM": MAX_WIDTH_MM,
 }
+_EDIT = EditForm(service.get, lambda code, _: _shown(code.style))
 _CACHING = {"Cache-Control": "private, max-age=300"}
 
 
@@ -48,7 +49,7 @@ class DesignPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             self.get(_PATH, self.show, "view"),
-            self.form(_PATH, self.save, "links.write"),
+            self.form(_PATH, self.save, "links.write", edit=_EDIT),
             self.get(f"{_PATH}/look", shows("qrcodes/_style.html", self._find_style), "links.write"),
             self.get(f"{_PATH}/preview", self.show_preview, "view"),
             self.form(f"{_PATH}/logo", self.upload_logo, "links.write"),
@@ -60,8 +61,9 @@ class DesignPages(Pages[Deps]):
     async def show(self, call: PageCall) -> Response:
         """Show the saved style, or the one in the query: the preview also works without scripts."""
         code = await self._code(call)
-        form = _query_form(call.request)
-        return await self._page(call, code, form if form.fields else Form(_texts(code.style)))
+        saved, form = _EDIT.show(code, call.preferences), _query_form(call.request)
+        version = call.query(VERSION) or saved.text(VERSION)
+        return await self._page(call, code, Form({**form.fields, VERSION: version}) if form.fields else saved)
 
     async def save(self, call: PageCall) -> Response:
         code = await self._code(call)
@@ -104,7 +106,7 @@ class DesignPages(Pages[Deps]):
         except Invalid as error:
             texts = error.explained
             problem = " ".join(text for name in ("file", "body") for text in texts.get(name, ()))
-            return await self._page(call, code, Form(_texts(code.style)), status=422, logo_error=problem)
+            return await self._page(call, code, _EDIT.show(code, call.preferences), status=422, logo_error=problem)
         return redirect(f"/links/{call.id}/qrcode?{urlencode(_texts(replace(code.style, logo=True)))}", "logo-uploaded")
 
     async def delete_logo(self, call: PageCall) -> Response:
@@ -164,6 +166,10 @@ class DesignPages(Pages[Deps]):
 
 def _query_form(request: Request) -> Form:
     return Form({name: request.query_params[name] or None for name in _FIELDS if name in request.query_params})
+
+
+def _shown(style: CodeStyle) -> Form:
+    return Form({name: value if isinstance(value, bool) else str(value) for name, value in asdict(style).items()})
 
 
 def _texts(style: CodeStyle) -> dict[str, str]:

@@ -10,11 +10,12 @@ from waypost.context import Context
 from waypost.kit.ids import require_id
 from waypost.resources.links import store as link_store
 from waypost.resources.saved_views import service
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
 from waypost.web.dashboard.notices import with_notice
 
 _ALL = "/stats/views"
 _ONE = f"{_ALL}/{{id}}"
+_EDIT = EditForm(service.get, lambda view, _: Form({"name": view.name}))
 
 
 class ViewPages(Pages[Context]):
@@ -25,7 +26,7 @@ class ViewPages(Pages[Context]):
             self.form(f"{_ALL}/new", self.save, "view", self.new),
             self.get(_ONE, self.open, "view"),
             self.get(f"{_ONE}/edit", self.edit, "view"),
-            self.form(f"{_ONE}/edit", self.rename, "view", self.edit),
+            self.form(f"{_ONE}/edit", self.rename, "view", self.edit, edit=_EDIT),
             self.action(f"{_ONE}/delete", service.delete, "view", _ALL, "view-deleted"),
         ]
 
@@ -63,7 +64,7 @@ class ViewPages(Pages[Context]):
         view = await service.get(self._deps, call.session, call.id)
         if not view.is_personal:
             self._auth.require_role(call.session, "links.write")
-        return call.render("saved_views/edit.html", Form({"name": view.name}), view=view)
+        return call.render("saved_views/edit.html", _EDIT.show(view, call.preferences), view=view)
 
     async def rename(self, call: PageCall) -> Response:
         await service.rename(self._deps, call.session, call.id, call.form.text("name"))

@@ -87,6 +87,7 @@ async def rename(context: Context, session: Session, view_id: UUID, name: str) -
     name = _check_name(name, problems)
     async with context.db.write() as tx:
         view = await _get_locked(tx, session, view_id)
+        session.require_current(view)
         shown = await store.list_shown(tx, view.account_id, session.person.id)
         _check_unique(shown, view, name, problems)
         problems.raise_if_any()

@@ -51,6 +51,7 @@ def fill_from_share(share: Share) -> Form:
             "hide_below": str(share.hide_below),
             "embed_origins": "\n".join(share.embed_origins),
             "filters": _sent(filters),
+            "remove_password": False,
             **{name: _local(at) if at else "" for name, at in times.items()},
         }
     )

@@ -16,11 +16,16 @@ from waypost.resources.shares import form, service
 from waypost.resources.shares.deps import Deps
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.schemas import NewShare, ShareChange
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
 
 _ALL = "/shares"
 _ONE = f"{_ALL}/{{id}}"
 _PER_PAGE = 25
+_EDIT = EditForm(
+    service.get,
+    lambda share, _: form.fill_from_share(share),
+    secrets=lambda share: {"password": share.password_hash},
+)
 
 
 class SharePages(Pages[Deps]):
@@ -30,7 +35,7 @@ class SharePages(Pages[Deps]):
             self.get(f"{_ALL}/new", self.new, "links.write"),
             self.form(f"{_ALL}/new", self.create, "links.write", self.new),
             self.get(_ONE, self.show, "links.write"),
-            self.form(_ONE, self.change, "links.write", self.show),
+            self.form(_ONE, self.change, "links.write", self.show, edit=_EDIT),
             self.get(f"{_ONE}/delete", shows("shares/delete.html", self._find), "links.write"),
             self.action(f"{_ONE}/delete", service.delete, "links.write", _ALL, "share-deleted"),
         ]
@@ -48,7 +53,7 @@ class SharePages(Pages[Deps]):
 
     async def show(self, call: PageCall) -> Response:
         share = await service.get(self._deps, call.session, call.id)
-        filled = call.form if call.error else form.fill_from_share(share)
+        filled = call.form if call.error else _EDIT.show(share, call.preferences)
         urls: dict[str, Any] = {"url": self._deps.url(share), "embed_url": self._deps.embed_url(share)}
         return call.render("shares/one.html", filled, share=share, **urls, **await self._choices(call, filled))
 

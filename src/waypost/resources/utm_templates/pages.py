@@ -9,11 +9,12 @@ from waypost.context import Context
 from waypost.kit.fields import parse
 from waypost.resources.utm_templates import service
 from waypost.resources.utm_templates.schemas import NewUtmTemplate, UtmTemplateChange
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/utm-templates"
 _ONE = f"{_PATH}/{{id}}"
 _PER_PAGE = 50
+_EDIT = EditForm(service.get, lambda template, _: Form({"name": template.name, "utm_params": template.utm_params}))
 
 
 class UtmTemplatePages(Pages[Context]):
@@ -23,7 +24,7 @@ class UtmTemplatePages(Pages[Context]):
             self.get(f"{_PATH}/new", self.new, "links.write"),
             self.form(f"{_PATH}/new", self.create, "links.write", self.new),
             self.get(_ONE, self.show, "links.write"),
-            self.form(_ONE, self.change, "links.write", self.show),
+            self.form(_ONE, self.change, "links.write", self.show, edit=_EDIT),
             self.action(f"{_ONE}/delete", service.delete, "links.write", _PATH, "utm-template-deleted"),
         ]
 
@@ -37,8 +38,7 @@ class UtmTemplatePages(Pages[Context]):
 
     async def show(self, call: PageCall) -> Response:
         template = await service.get(self._deps, call.session, call.id)
-        form = Form({"name": template.name, "utm_params": template.utm_params})
-        return call.render("utm_templates/form.html", form, shown=template)
+        return call.render("utm_templates/form.html", _EDIT.show(template, call.preferences), shown=template)
 
     async def change(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)

@@ -3,6 +3,7 @@
 from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.edit_form import VERSION, EditForm
 from waypost.web.dashboard.forms import BLANK, Form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.notices import redirect
@@ -14,9 +15,11 @@ from waypost.web.dashboard.views import Views
 
 __all__ = [
     "BLANK",
+    "VERSION",
     "AppRouter",
     "Assets",
     "ContextFunction",
+    "EditForm",
     "Form",
     "NoAccount",
     "NotSignedIn",

@@ -13,7 +13,6 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
 from waypost.web.body import malformed, nest, read_body, read_multipart
-from waypost.web.dashboard.conflicts import VERSION
 
 _MAX_SIZE = 1 << 20
 
@@ -38,16 +37,12 @@ class Form:
         return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
     def is_checked(self, name: str) -> bool:
-        return bool(self.text(name))
+        return self.fields.get(name) is True or bool(self.text(name))
 
     def error(self, name: str) -> str:
         """Return the errors of a field and of its entries. Empty if there are none."""
         matching = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
         return " ".join(dict.fromkeys(text for texts in matching for text in texts))
-
-    def of(self, version: str) -> "Form":
-        """Note which version of an object the form shows."""
-        return replace(self, fields={**self.fields, VERSION: version})
 
     def with_errors(self, errors: Errors) -> "Form":
         return replace(self, errors=errors)

@@ -17,9 +17,8 @@ from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.kit.timezones import zone_names
-from waypost.kit.versions import Expected, Version
 from waypost.web.body import MAX_MULTIPART
-from waypost.web.dashboard.conflicts import VERSION, ZONE, compare, flatten
+from waypost.web.dashboard.edit_form import VERSION, ZONE, EditForm, flatten
 from waypost.web.dashboard.form_account import take_account
 from waypost.web.dashboard.forms import BLANK, Form, read_fields
 from waypost.web.dashboard.session_auth import Access
@@ -85,21 +84,21 @@ class PageCall:
         fields = await read_fields(self.request, limit, max_fields=max_fields)
         return replace(self, form=Form(take_account(self.session if self.access in LEAST_ROLE else None, fields)))
 
-    def expecting(self, version: Version) -> "PageCall":
-        """Let verbs refuse the change if the object is not the one that the form was opened with any more."""
-        text = self.form.text(VERSION)
-        expected = Expected(version, frozenset([text])) if text else None
-        return replace(self, known=replace(self.session, expected=expected))
+    def expecting(self, edit: EditForm) -> "PageCall":
+        """Let verbs refuse the change if the form shows another version of the object."""
+        return replace(self, known=replace(self.session, expected=edit.expected(self.form)))
 
-    def show_conflict(self, theirs: Form, by: str | None, yours: Form | None = None) -> Response:
-        """Show the stored version beside the one that was sent. `by`: who has changed it. `yours`: as `theirs`."""
-        sent = {**self.form.fields, VERSION: theirs.text(VERSION)}
+    def show_conflict(self, edit: EditForm, stored: Any) -> Response:
+        """Show the stored version beside the one that was sent."""
+        sent = {**self.form.fields, VERSION: edit.version.of(stored)}
         context: dict[str, Any] = {
-            "rows": compare(theirs.fields, (yours or self.form).fields),
+            "page": edit.page.format(**self.request.path_params) or self.request.url.path,
+            "by": edit.changed_by(stored),
+            "rows": edit.compare(stored, self.form, self.preferences),
             "hidden": list(flatten(sent)),
             "has_file": any(isinstance(value, Upload) for value in sent.values()),
         }
-        return self.views.render_page(self.request, "frame/conflict.html", status=412, by=by, **context)
+        return self.views.render_page(self.request, "frame/conflict.html", status=412, **context)
 
     def refused(self, error: WaypostError) -> "PageCall":
         return replace(self, error=error)

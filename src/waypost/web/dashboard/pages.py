@@ -27,7 +27,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import PersonSession
-from waypost.kit.errors import Invalid, PaymentRequired, RateLimited
+from waypost.kit.errors import Invalid, PaymentRequired, PreconditionFailed, RateLimited
+from waypost.web.dashboard.edit_form import EditForm
 from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.session_auth import Access, SessionAuth
@@ -52,10 +53,16 @@ class PageRoute(Route):
     """A route with who may use it."""
 
     def __init__(
-        self, path: str, endpoint: Callable[[Request], Awaitable[Response]], method: str, access: Access
+        self,
+        path: str,
+        endpoint: Callable[[Request], Awaitable[Response]],
+        method: str,
+        access: Access,
+        edit: EditForm | None = None,
     ) -> None:
         super().__init__(path, endpoint, methods=[method])
         self.access = access
+        self.edit = edit
 
 
 class Pages(ABC, Generic[D]):
@@ -82,21 +89,29 @@ class Pages(ABC, Generic[D]):
         access: Access,
         page: PageFunction | None = None,
         *,
+        edit: EditForm | None = None,
         read: Callable[[PageCall], Awaitable[PageCall]] = PageCall.read,
     ) -> PageRoute:
-        """Return the route of a form. `page` shows it again if `send` refuses it."""
+        """Return the route of a form. `page` shows it again if `send` refuses it.
+
+        `edit`: of what it edits. If somebody else has changed that, both versions are shown.
+        """
 
         async def respond(request: Request) -> Response:
             call = await self._call(request, access)
             try:
                 call = await read(call)
-                return await send(call)
+                return await send(call.expecting(edit) if edit else call)
+            except PreconditionFailed:
+                if edit is None:
+                    raise
+                return call.show_conflict(edit, await edit.find(self._deps, call.session, call.id))
             except (Invalid, PaymentRequired, RateLimited) as error:
                 if page is None:
                     raise
                 return await page(call.refused(error))
 
-        return PageRoute(path, respond, "POST", access)
+        return PageRoute(path, respond, "POST", access, edit)
 
     def post(self, path: str, send: PageFunction, access: Access) -> PageRoute:
         """Return the route of a button. What its form has besides is not read."""

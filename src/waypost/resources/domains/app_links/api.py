@@ -16,8 +16,7 @@ _PATH = "/domains/{id}/app-links"
 
 async def get_app_links(deps: WebDeps, caller: Caller, domain_id: UUID) -> AppLinksTexts:
     """A domain without app links has nulls."""
-    _, texts = await service.get(deps, caller, domain_id)
-    return texts
+    return await service.get(deps, caller, domain_id)
 
 
 async def set_app_links(

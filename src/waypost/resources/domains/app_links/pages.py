@@ -1,6 +1,7 @@
 """The page with the app links of a domain."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -15,23 +16,34 @@ from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
 from waypost.resources.domains.deps import WebDeps
 from waypost.web.body import RepeatedKey, load_json
-from waypost.web.dashboard import Form, PageCall, Pages, redirect
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/domains/{id}/app-links"
 _REPEATED_KEY = "An object has a key twice. Remove one of them."
 _EXAMPLES = {"apple_app_site_association": APPLE_EXAMPLE, "assetlinks": GOOGLE_EXAMPLE}
 
 
+def _shown(documents: Mapping[str, Any]) -> Form:
+    return Form({name: "" if document is None else _indented(document) for name, document in documents.items()})
+
+
+_EDIT = EditForm(
+    service.get,
+    lambda texts, _: _shown({name: load(text) if text else None for name, text in texts._asdict().items()}),
+    lambda sent: _shown(_load_documents(sent)[0]),
+)
+
+
 class AppLinksPages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
-        return [self.get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show)]
+        return [self.get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show, edit=_EDIT)]
 
     async def show(self, call: PageCall) -> Response:
-        domain, texts = await service.get(self._deps, call.session, call.id)
+        domain, texts = await service.get_with_domain(self._deps, call.session, call.id)
         errors = call.error.errors if isinstance(call.error, Invalid) else {}
         return call.render(
             "domains/app_links.html",
-            Form({name: _indented(load(text)) for name, text in texts._asdict().items() if text}),
+            _EDIT.show(texts, call.preferences),
             domain=domain,
             readable=names.readable,
             served=texts,
@@ -41,7 +53,7 @@ class AppLinksPages(Pages[WebDeps]):
         )
 
     async def save(self, call: PageCall) -> Response:
-        domain, _ = await service.get(self._deps, call.session, call.id)
+        domain, _ = await service.get_with_domain(self._deps, call.session, call.id)
         self._auth.require_active_plan(call.session)
         documents, malformed = _load_documents(call.form)
         new, problems = parse(AppLinksFields, documents)

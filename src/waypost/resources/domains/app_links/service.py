@@ -15,7 +15,12 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 
 
-async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> tuple[Domain, AppLinksTexts]:
+async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> AppLinksTexts:
+    """Raises NotFound."""
+    return (await get_with_domain(deps, caller, domain_id))[1]
+
+
+async def get_with_domain(deps: WebDeps, caller: Caller, domain_id: UUID) -> tuple[Domain, AppLinksTexts]:
     async with deps.db.read() as tx:
         return await domain_store.get(tx, caller.account.id, domain_id), await store.find(tx, domain_id)
 

@@ -16,8 +16,7 @@ _PATH = "/domains/{id}/appearance"
 
 async def get_appearance(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainAppearance:
     """What the pages for visitors of the domain have of their own. A null field is as on all domains."""
-    _, appearance = await service.get(deps, caller, domain_id)
-    return appearance
+    return await service.get(deps, caller, domain_id)
 
 
 async def update_appearance(

@@ -18,7 +18,7 @@ from waypost.resources.domains.appearance.store import with_logo
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.logos import store as logos
 from waypost.resources.domains.model import Domain
-from waypost.web.dashboard import Form, PageCall, Pages, redirect
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/domains/{id}/appearance"
 _FIELDS = tuple(DomainAppearanceChange.model_fields)
@@ -42,20 +42,23 @@ _PREVIEWS: Mapping[str, Callable[[Domain, Appearance], bytes]] = {
 }
 
 
+_EDIT = EditForm(service.get, lambda appearance, _: Form({name: getattr(appearance, name) or "" for name in _FIELDS}))
+
+
 class AppearancePages(Pages[WebDeps]):
     def endpoints(self) -> list[Route]:
         return [
             self.get(_PATH, self.show, "view"),
-            self.form(_PATH, self.save, "domains.write", self.show),
+            self.form(_PATH, self.save, "domains.write", self.show, edit=_EDIT),
             self.get(f"{_PATH}/preview", self.preview, "view"),
             self.form(f"{_PATH}/preview", self.preview_changes, "domains.write"),
         ]
 
     async def show(self, call: PageCall) -> Response:
-        domain, appearance = await service.get(self._deps, call.session, call.id)
+        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
         return call.render(
             "domains/appearance.html",
-            Form({name: getattr(appearance, name) or "" for name in _FIELDS}),
+            _EDIT.show(appearance, call.preferences),
             domain=domain,
             appearance=appearance,
             readable=names.readable,
@@ -69,12 +72,12 @@ class AppearancePages(Pages[WebDeps]):
         return redirect(f"/domains/{call.id}/appearance", "saved")
 
     async def preview(self, call: PageCall) -> Response:
-        domain, appearance = await service.get(self._deps, call.session, call.id)
+        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
         return _preview(call.query("page"), domain, await self._with_logo(domain, appearance))
 
     async def preview_changes(self, call: PageCall) -> Response:
         """Show the page with the form as it is now."""
-        domain, appearance = await service.get(self._deps, call.session, call.id)
+        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
         change, problems = _parse(call.form)
         if problems:
             text = " ".join(text for texts in problems.errors.values() for text in texts)

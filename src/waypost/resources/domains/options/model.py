@@ -36,5 +36,9 @@ class DomainOptions(NamedTuple):
     """Of the last change. None if there was none."""
 
     @property
+    def ignores_case(self) -> bool:
+        return IGNORE_CASE if self.ignore_case is None else self.ignore_case
+
+    @property
     def slug_style(self) -> SlugStyle:
         return SlugStyle(self.slug_length or DEFAULT_SLUGS.length, self.slug_alphabet or DEFAULT_SLUGS.alphabet)

@@ -21,7 +21,7 @@ from waypost.kit.forward_query import (
     to_text,
 )
 from waypost.kit.slug_style import LONGEST, SHORTEST, SlugAlphabet
-from waypost.resources.domains.options.model import IGNORE_CASE, DomainOptions
+from waypost.resources.domains.options.model import DomainOptions
 
 FORWARD_QUERY = (
     'Which parameters of the visitor\'s query are added to the destination: "none", "all", or 1 to 20 names, of which'
@@ -111,7 +111,7 @@ def to_json(domain_id: UUID, options: DomainOptions) -> DomainOptionsJson:
         "domain_id": str(domain_id),
         "forward_query": from_text(options.forward_query) or "none",
         "forward_path": bool(options.forward_path),
-        "ignore_case": IGNORE_CASE if options.ignore_case is None else options.ignore_case,
+        "ignore_case": options.ignores_case,
         "slug_length": options.slug_style.length,
         "slug_alphabet": options.slug_style.alphabet,
         "updated_at": timestamp(options.updated_at) if options.updated_at else None,

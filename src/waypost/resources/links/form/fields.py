@@ -17,14 +17,13 @@ from waypost.kit.fields import parse
 from waypost.kit.forward_query import from_text
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import without_query_keys
-from waypost.kit.versions import Version
 from waypost.outbound import PageMetadata
 from waypost.resources.domains.options import forward_form
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import RoutingChange
-from waypost.resources.links.schemas import LINK_VERSION, LinkChange, LinkOptionsChange, NewLink, options_of, to_json
+from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink, options_of, to_json
 from waypost.web.dashboard import Form
 
 _STRIPPED = ("destination_url", "slug", "og_image")
@@ -36,18 +35,8 @@ _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
 _NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
-_LIMITS = ("starts_at", "click_limit", "fallback_url")
+_LIMITS = ("starts_at", "click_limit", "fallback_url", "remove_password")
 """Fields of the routing that are in this form. The password is one, too, and is never shown."""
-
-
-def _version_key(routed: RoutedLink) -> object:
-    link, routing = routed
-    limits = (routing.fallback_url, routing.password_version) if routing else (None, None)
-    return LINK_VERSION.key(link), link.starts_at, link.click_limit, *limits
-
-
-FORM_VERSION = Version(_version_key)
-"""Of what this form has of a RoutedLink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +89,7 @@ def fill_from_link(routed: RoutedLink, deps: Deps) -> Form:
         "starts_at": _local(link.starts_at),
         "click_limit": str(link.click_limit) if link.click_limit else None,
         "fallback_url": routing.fallback_url if routing else None,
+        "remove_password": False,
     }
     return Form({name: value for name, value in shown.items() if name in {*NewLink.model_fields, *_LIMITS}})
 
@@ -151,12 +141,6 @@ def read_change(form: Form, routed: RoutedLink, deps: Deps) -> tuple[LinkChange,
     return change, _parse_routing(changed, problems), problems
 
 
-def without_password(form: Form) -> Form:
-    """Return the form as a comparison shows it: it says that the password changes."""
-    sent = "Another password" if form.text("password") else "None" if form.is_checked("remove_password") else None
-    return replace(form, fields={**form.fields, "password": sent, "remove_password": None})
-
-
 def _parse_routing(fields: Mapping[str, Any], problems: Problems) -> RoutingChange:
     routing, found = parse(RoutingChange, fields)
     problems.errors |= found.errors
@@ -179,6 +163,13 @@ def _read_limits(form: Form) -> dict[str, Any]:
 def read_number(sent: Any) -> Any:
     """Return the number of a text. The schema reports others."""
     return int(sent) if isinstance(sent, str) and _NUMBER.fullmatch(sent.strip()) else sent or None
+
+
+def as_filled(form: Form) -> Form:
+    """Return what was sent as `fill_from_link` shows it."""
+    read = {**_read_fields(form), **_read_limits(form)}
+    times = {name: (read[name] or "").removesuffix("Z") for name in ("starts_at", "expires_at") if name in read}
+    return Form(dict(form.fields) | times | {"tags": read["tags"]})
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:

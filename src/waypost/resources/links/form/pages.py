@@ -3,6 +3,7 @@
 A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
 """
 
+from operator import attrgetter
 from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
@@ -13,7 +14,6 @@ from waypost.kit.errors import (
     Invalid,
     NotFound,
     PaymentRequired,
-    PreconditionFailed,
     Problems,
     RateLimited,
     Unavailable,
@@ -29,7 +29,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routing import service as routing_service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.tags import store as tags
-from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect
+from waypost.web.dashboard import BLANK, EditForm, Form, PageCall, Pages, is_fragment_request, redirect
 
 _TEMPLATE = "links/form.html"
 _QUICK = "quick"
@@ -48,12 +48,22 @@ class LinkFormPages(Pages[Deps]):
             self.get("/links/new", self.new, "links.write"),
             self.form("/links/new", self.create, "links.write"),
             self.get("/links/{id}/edit", self.edit, "view"),
-            self.form("/links/{id}/edit", self.change, "links.write"),
+            self.form("/links/{id}/edit", self.change, "links.write", edit=self._edit),
             self.get("/links/check-slug", self.check_slug, "links.write"),
             self.get("/links/random-slug", self.draw_slug, "links.write"),
             self.form("/links/preview", self.preview_destination, "links.write"),
             self.get("/links/card-image", self.card_image, "links.write"),
         ]
+
+    @property
+    def _edit(self) -> EditForm:
+        return EditForm(
+            routing_service.get,
+            lambda routed, _: forms.fill_from_link(routed, self._deps),
+            forms.as_filled,
+            lambda routed: {"password": routed.routing and routed.routing.password_version},
+            attrgetter("link.changed_by"),
+        )
 
     async def new(self, call: PageCall) -> Response:
         """Show a blank form, a copy of the link `?from=`, or one with what a browser or another app shares."""
@@ -91,10 +101,7 @@ class LinkFormPages(Pages[Deps]):
         """Show the form, or its values to members who cannot change them."""
         routed = await routing_service.get(self._deps, call.session, call.id)
         template = _TEMPLATE if roles.may(call.session.role, "links.write") else "links/settings.html"
-        return await self._render(call, self._fill(routed), routed, template=template)
-
-    def _fill(self, routed: RoutedLink) -> Form:
-        return forms.fill_from_link(routed, self._deps).of(forms.FORM_VERSION.of(routed))
+        return await self._render(call, self._edit.show(routed, call.preferences), routed, template=template)
 
     async def change(self, call: PageCall) -> Response:
         routed = await routing_service.get(self._deps, call.session, call.id)
@@ -102,12 +109,7 @@ class LinkFormPages(Pages[Deps]):
             return await self._render(call, call.form, routed, status=402)
         try:
             change, limits, problems = forms.read_change(call.form, routed, self._deps)
-            session = call.expecting(forms.FORM_VERSION).session
-            link = await service.change(self._deps, session, call.id, change, problems, routing=limits)
-        except PreconditionFailed:
-            current = await routing_service.get(self._deps, call.session, call.id)
-            yours = forms.without_password(call.form)
-            return call.show_conflict(self._fill(current), current.link.changed_by, yours)
+            link = await service.change(self._deps, call.session, call.id, change, problems, routing=limits)
         except (Invalid, Unavailable) as error:
             return await self._render(call.refused(error), routed=routed)
         return _redirect_to(link, "changed", problems)

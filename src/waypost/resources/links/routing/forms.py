@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from waypost.kit.versions import Version
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.model import ConditionType
@@ -28,9 +27,6 @@ _LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDI
 _FIRST_TYPE: ConditionType = "platform"
 
 Entry = dict[str, Any]
-
-TARGETS_VERSION = Version(lambda routed: [getattr(routed.routing, name, ()) for name in ("rules", "variants")])
-"""Of what this form has of a RoutedLink."""
 
 
 class Edited(NamedTuple):

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, get_args
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.clock import parse_timestamp
-from waypost.kit.errors import Invalid, PaymentRequired, PreconditionFailed, Problems, Unavailable
+from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
 from waypost.kit.fields import parse
 from waypost.kit.timezones import zone_names
 from waypost.kit.urls import BadUrl
@@ -34,9 +35,13 @@ from waypost.resources.links.routing.schemas import (
 from waypost.visitors.agents import OTHER, Agent
 from waypost.visitors.devices import OTHER_DEVICE, Device
 from waypost.visitors.queries import parse_query
-from waypost.web.dashboard import Form, PageCall, Pages, redirect
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/links/{id}/routing"
+_EDIT = EditForm(
+    service.get, lambda routed, _: forms.fill(routed), forms.read, changed_by=attrgetter("link.changed_by")
+)
+_read = partial(PageCall.read, max_fields=forms.MAX_FIELDS)
 TYPES = {
     "platform": "Platform",
     "device": "Device",
@@ -66,12 +71,12 @@ class RoutingPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
             self.get(_PATH, self.show, "view"),
-            self.form(_PATH, self.save, "links.write", read=partial(PageCall.read, max_fields=forms.MAX_FIELDS)),
+            self.form(_PATH, self.save, "links.write", edit=_EDIT, read=_read),
         ]
 
     async def show(self, call: PageCall) -> Response:
         routed = await service.get(self._deps, call.session, call.id)
-        return await self._render(call, routed, _shown(routed))
+        return await self._render(call, routed, _EDIT.show(routed, call.preferences))
 
     async def save(self, call: PageCall) -> Response:
         routed = await service.get(self._deps, call.session, call.id)
@@ -84,12 +89,7 @@ class RoutingPages(Pages[Deps]):
             if form.text("action") == "test":
                 return await self._render(call, routed, form, result=self._test(routed, form, fields, problems))
             self._auth.require_active_plan(call.session)
-            session = call.expecting(forms.TARGETS_VERSION).session
-            await service.save(self._deps, session, routed.link.id, fields, problems)
-        except PreconditionFailed:
-            theirs = _shown(current := await service.get(self._deps, call.session, call.id))
-            yours = Form({name: form.fields.get(name) for name in theirs.fields})
-            return call.show_conflict(theirs, current.link.changed_by, yours)
+            await service.save(self._deps, call.session, routed.link.id, fields, problems)
         except (Invalid, PaymentRequired, Unavailable) as error:
             return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
@@ -142,10 +142,6 @@ class RoutingPages(Pages[Deps]):
             "result": result,
         }
         return call.render("links/routing.html", form, **context, **_CHOICES)
-
-
-def _shown(routed: RoutedLink) -> Form:
-    return forms.fill(routed).of(forms.TARGETS_VERSION.of(routed))
 
 
 _CHOICES: Mapping[str, Any] = {

@@ -15,10 +15,11 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.tags import service
 from waypost.resources.links.tags.model import TAG_COLORS
 from waypost.resources.links.tags.schemas import NewTag, TagChange
-from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
 
 _ONE = "/tags/{id}"
 _PER_PAGE = 50
+_EDIT = EditForm(service.get, lambda tag, _: Form({"name": tag.name, "color": tag.color}))
 
 
 class TagPages(Pages[Deps]):
@@ -28,7 +29,7 @@ class TagPages(Pages[Deps]):
             self.get("/tags/new", self.new, "links.write"),
             self.form("/tags/new", self.create, "links.write", self.new),
             self.get(_ONE, self.show, "links.write"),
-            self.form(_ONE, self.change, "links.write", self.show),
+            self.form(_ONE, self.change, "links.write", self.show, edit=_EDIT),
             self.get(f"{_ONE}/delete", self.confirm_delete, "links.write"),
             self.form(f"{_ONE}/delete", self.delete, "links.write", self.confirm_delete),
         ]
@@ -43,7 +44,7 @@ class TagPages(Pages[Deps]):
 
     async def show(self, call: PageCall) -> Response:
         tag = await service.get(self._deps, call.session, call.id)
-        return call.render("tags/form.html", Form({"name": tag.name, "color": tag.color}), shown=tag, colors=TAG_COLORS)
+        return call.render("tags/form.html", _EDIT.show(tag, call.preferences), shown=tag, colors=TAG_COLORS)
 
     async def change(self, call: PageCall) -> Response:
         """Ask before two tags become one."""
@@ -53,7 +54,7 @@ class TagPages(Pages[Deps]):
         if requested.name and not problems and not call.form.is_checked("merge"):
             other = await service.find(self._deps, call.session, requested.name)
             if other and other.id != tag.id:
-                return call.render("tags/merge.html", tag=tag, other=other)
+                return call.render("tags/merge.html", call.form, tag=tag, other=other)
         with _explained():
             await service.change(self._deps, call.session, call.id, requested, problems)
         return redirect("/tags", "saved")

@@ -90,7 +90,8 @@ function clearSavedForms() {
 }
 
 for (const done of document.querySelectorAll("[data-done]")) {
-  for (const form of done.dataset.done.split(" ")) sessionStorage.removeItem(`typed:${form}`);
+  const isDone = (key) => done.dataset.done.split(" ").some((beginning) => key.startsWith(`typed:${beginning}`));
+  for (const key of Object.keys(sessionStorage).filter(isDone)) sessionStorage.removeItem(key);
 }
 for (const form of document.querySelectorAll("form[data-keep]")) {
   const saved = JSON.parse(sessionStorage.getItem(storageKey(form)));
@@ -101,7 +102,7 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   for (const field of form.elements) {
     const saved = (values.get(field.name) ?? []).map(([, value]) => value);
     if (/^(checkbox|radio)$/.test(field.type)) field.checked = saved.includes(field.value);
-    else if (saved.length && !/^(hidden|submit|file)$/.test(field.type)) field.value = saved[0];
+    else if (saved.length && (field.name === "version" || !/^(hidden|submit|file)$/.test(field.type))) field.value = saved[0];
   }
 }
 
