@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from waypost.accounts import Caller
 from waypost.kit.deprecation import Deprecation
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.fields import Body, Text
 from waypost.web import PAGING, Data, Endpoint, data, parameter
@@ -46,7 +46,8 @@ class NewThing(Body):
 
 class ThingJson(TypedDict):
     name: Annotated[str, doc("Its name", "A")]
-    colour: Annotated[str, doc("Its color", "red", deprecated=OLD_FIELD)]
+    colour: Annotated[str, doc_as(NewThing, "colour")]
+    color: Annotated[str, doc("Its color", "red", deprecated=OLD_FIELD)]
 
 
 async def find(_: None, caller: Caller, thing: UUID) -> Response:

@@ -61,18 +61,17 @@ def test_the_openapi_document_and_its_pages_say_what_is_deprecated() -> None:
     )
     assert [each["name"] for each in some["parameters"] if "deprecated" in each] == ["before"]
     schemas = document["components"]["schemas"]
-    for name in ("ThingCreate", "PartCreate", "Thing"):
-        assert schemas[name]["properties"]["colour"]["deprecated"] is True, name
-        assert f"since {OLD_FIELD.since}, will be" in schemas[name]["properties"]["colour"]["description"]
+    for name, key in (("ThingCreate", "colour"), ("PartCreate", "colour"), ("Thing", "colour"), ("Thing", "color")):
+        assert schemas[name]["properties"][key]["deprecated"] is True, name
+        assert f"since {OLD_FIELD.since}, will be" in schemas[name]["properties"][key]["description"]
     assert "deprecated" not in schemas["Thing"]["properties"]["name"]
     index = api_pages(document)["reference/endpoints/index.md"]
     assert index.partition("## Deprecated { #deprecated }\n\n")[2].split("\n\n")[0].splitlines() == [
         f"- `GET /links/old`: {old['description']}",
         f"- `before` of `GET /links/partly`: **Deprecated** since {OLD_PARAMETER.since}. Use `after`.",
         *(
-            f"- `colour` of `{name}`: **Deprecated** since 2027-04-01, will be removed on 2028-02-01 or later."
-            " Use `color`."
-            for name in ("PartCreate", "Thing", "ThingCreate")
+            f"- `{name}`: **Deprecated** since 2027-04-01, will be removed on 2028-02-01 or later. Use `color`."
+            for name in ("colour` of `PartCreate", "colour` of `Thing", "color` of `Thing", "colour` of `ThingCreate")
         ),
     ]
     assert str(OLD.since) in index

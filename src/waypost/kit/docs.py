@@ -18,11 +18,14 @@ def doc(description: str, *examples: Any, deprecated: Deprecation | None = None)
 
 def field(description: str, *examples: Any, deprecated: Deprecation | None = None, **options: Any) -> Any:
     """Return the default None of a field of a body, with its description. `options`: those of pydantic."""
-    examples_ = list(examples) or None
-    return Field(None, description=description, examples=examples_, json_schema_extra=deprecated, **options)
+    return Field(
+        None, description=description, examples=list(examples) or None, json_schema_extra=deprecated, **options
+    )
 
 
 def doc_as(body: type[BaseModel], name: str, *examples: Any) -> Any:
     """Describe a field of a response, or of another body, as that of a body. `examples`: those before its own."""
     sent = body.model_fields[name]
-    return doc(sent.description or "", *examples, *(sent.examples or ()))
+    extra = sent.json_schema_extra
+    deprecated = extra if isinstance(extra, Deprecation) else None
+    return doc(sent.description or "", *examples, *(sent.examples or ()), deprecated=deprecated)
