@@ -6,16 +6,35 @@ from typing import NamedTuple
 
 from journeys.service import eventually
 from nodes.cluster import Cluster
-from nodes.traffic import Account, Site, Traffic
+from nodes.traffic import Account, Answers, Period, Site, Traffic
 
 _SETTLING = 240.0  # seconds at most until everything is drained and delivered
-_NEVER = {400, 404, 409, 422, 429, 500}
+_NEVER = {"400", "404", "409", "422", "429", "500"}
 """Statuses that no fault excuses."""
 
 
 class Finding(NamedTuple):
     is_right: bool
     text: str
+
+
+def sum_up(traffic: Traffic) -> dict[str, Answers]:
+    """Of the whole run, by kind of request."""
+    answers = Period(Answers)
+    for period in traffic.periods:
+        for kind, each in period.items():
+            answers[kind].add(each)
+    return answers
+
+
+def deliveries(site: Site, traffic: Traffic) -> Answers:
+    """How long after its visit each event of a click arrived."""
+    answers = Answers(refused=Counter({"503": site.refused}))
+    for number, event in site.received.items():
+        referrer = event["data"].get("referrer", "")
+        if traffic.made(referrer):
+            answers.seconds.append(site.received_at[number] - traffic.visited_at[traffic.number(referrer)])
+    return answers
 
 
 def settle(cluster: Cluster) -> None:
@@ -42,6 +61,12 @@ async def compare(cluster: Cluster, site: Site, traffic: Traffic) -> list[Findin
         Finding(sums == rows, "statistics of links = their rows"),
     ]
     destinations = dict(cluster.postgres.primary.sql("SELECT slug, destination_url FROM links"))
+    prefix = traffic.accounts[-1].imported
+    imported = Counter(url for url in destinations.values() if str(url).startswith(prefix))
+    is_right = imported == Counter(traffic.imported)
+    findings.append(
+        Finding(is_right, f"{traffic.imports} imports of {len(traffic.imported):,} links; {imported.total():,} stored")
+    )
     for account in traffic.accounts:
         total = sum(rows[slug] for slug in account.ids)
         listed = (await account.get("/clicks", per_page=1))["meta"]["total"]
@@ -52,8 +77,8 @@ async def compare(cluster: Cluster, site: Site, traffic: Traffic) -> list[Findin
         findings.append(Finding(not wrong, f"{account.name}: {len(account.created)} created links, {len(wrong)} wrong"))
     hooked = traffic.accounts[0]
     findings += _find_events(site, traffic, hooked, sum(rows[slug] for slug in hooked.ids))
-    refusals = sum((account.refusals for account in traffic.accounts), Counter[int | str]())
-    findings.append(Finding(not refusals.keys() & _NEVER, f"refused writes by status: {dict(refusals)}"))
+    refusals = Counter(reason for answers in sum_up(traffic).values() for reason in answers.refused)
+    findings.append(Finding(not refusals.keys() & _NEVER, f"all refusals: {', '.join(refusals)}"))
     return findings
 
 

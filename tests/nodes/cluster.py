@@ -51,12 +51,15 @@ class Node(Service):
             base_url=f"http://{self.address}:8000", headers={"Host": "localhost"}, timeout=30, trust_env=False
         )
 
-    def command(self, *arguments: str) -> str:
-        """On its machine, by the installed program."""
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """`waypost …` on its machine, by the installed program."""
         command = [*self.serving[:3], *arguments]
-        done = subprocess.run(
+        return subprocess.run(
             command, check=False, env=self.environment, cwd=self.directory, capture_output=True, text=True
         )
+
+    def command(self, *arguments: str) -> str:
+        done = self.run(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -1,7 +1,7 @@
-"""Traffic on three nodes with a fault every 20 s in random order; then every single visit is looked for.
+"""Mixed load on three nodes with a fault every 20 s in random order; then every single visit is looked for.
 
-`make test-nodes MINUTES=30`. Prints the seed, a table of the faults, and what was compared. Exit code 1 if a visit was
-lost or counted twice, or if counters, lists, statistics and events differ.
+`make test-nodes MINUTES=30`. Prints the seed, a table of the requests, one of the faults, and what was compared. Exit
+code 1 if a visit was lost or counted twice, or if counters, lists, statistics, imports and events differ.
 """
 
 import argparse
@@ -10,18 +10,29 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from nodes.accounting import compare, settle
+from nodes.accounting import compare, deliveries, settle, sum_up
 from nodes.cluster import Cluster, running_cluster
 from nodes.faults import FAULTS, name_of
 from nodes.network import what_is_missing
-from nodes.traffic import Answers, Period, Site, Traffic
+from nodes.traffic import VISITS, WRITES, Answers, Site, Traffic
 
 _SLOT = 20.0  # seconds from fault to fault
 _ACCOUNTS = ("hooked", "ada", "ben", "cleo")
+
+
+@dataclass(frozen=True)
+class Struck:
+    """One fault."""
+
+    visits: Answers
+    writes: Answers
+    seconds: float
+    """From its end until all nodes were ready."""
 
 
 async def run(
@@ -31,11 +42,12 @@ async def run(
     async with site.running():
         traffic = Traffic(await cluster.new_keys(*_ACCOUNTS), rate=rate, random=random)
         async with traffic.running(cluster):
-            periods = await _strike(cluster, traffic, random, minutes * 60, faults)
+            struck = await _strike(cluster, traffic, random, minutes * 60, faults)
         started = time.monotonic()
         await asyncio.to_thread(settle, cluster)
         say(f"all visits drained and all events delivered {time.monotonic() - started:.0f} s after the last request")
-        _print_table(periods)
+        _print_requests(sum_up(traffic) | {"webhook deliveries": deliveries(site, traffic)})
+        _print_faults(struck)
         findings = await compare(cluster, site, traffic)
         await traffic.close()
     for finding in findings:
@@ -45,8 +57,8 @@ async def run(
 
 async def _strike(
     cluster: Cluster, traffic: Traffic, random: Random, seconds: float, only: Sequence[str]
-) -> dict[str, list[Period]]:
-    periods = defaultdict[str, list[Period]](list)
+) -> dict[str, list[Struck]]:
+    struck = defaultdict[str, list[Struck]](list)
     chosen = [fault for fault in FAULTS if not only or fault.__name__ in only]
     order = list(chosen)
     end = time.monotonic() + seconds
@@ -58,32 +70,53 @@ async def _strike(
         started = time.monotonic()
         traffic.start_period()
         say(f"{name_of(fault)}")
-        struck = fault(cluster, random)
-        await asyncio.to_thread(struck.__enter__)
+        lasting = fault(cluster, random)
+        await asyncio.to_thread(lasting.__enter__)
         await asyncio.sleep(random.uniform(4, 10))
-        await asyncio.to_thread(struck.__exit__, None, None, None)
+        ended = time.monotonic()
+        await asyncio.to_thread(lasting.__exit__, None, None, None)
+        await asyncio.to_thread(cluster.wait_until_ready)
+        recovery = time.monotonic() - ended
         await asyncio.sleep(max(0.0, started + _SLOT - time.monotonic()))
-        visits, writes = traffic.period.visits, traffic.period.writes
-        say(
-            f"    visits: {visits.answered} answered, {visits.refused} not, longest gap {visits.longest_gap:.1f} s;"
-            f" writes: {writes.answered} answered, {writes.refused} not, longest gap {writes.longest_gap:.1f} s"
-        )
-        periods[name_of(fault)].append(traffic.period)
-    return periods
+        period = traffic.periods[-1]
+        for kind, answers in period.items():
+            gap = f"longest gap {answers.longest_gap:.1f} s"
+            say(f"    {kind}: {answers.answered} answered, {gap}, not answered: {_reasons(answers)}")
+        struck[name_of(fault)].append(Struck(period[VISITS], period[WRITES], recovery))
+    return struck
 
 
-def _print_table(periods: dict[str, list[Period]]) -> None:
+def _print_requests(requests: Mapping[str, Answers]) -> None:
+    print("| kind | answered | not answered | median | p95 | p99 | worst |")
+    print("|---|--:|---|--:|--:|--:|--:|")
+    for kind, answers in requests.items():
+        times = sorted(answers.seconds) or [0.0]
+        shown = [_time(times[min(len(times) - 1, int(len(times) * share))]) for share in (0.5, 0.95, 0.99, 1)]
+        print(f"| {kind} | {answers.answered:,} | {_reasons(answers)} | {' | '.join(shown)} |")
+
+
+def _reasons(answers: Answers) -> str:
+    return ", ".join(f"{reason} {count:,} times" for reason, count in answers.refused.most_common()) or "none"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _print_faults(struck: Mapping[str, Sequence[Struck]]) -> None:
     print(
         "| fault | times | visits not answered | longest without redirects | writes refused | longest without writes |"
+        " until all nodes were ready |"
     )
-    print("|---|--:|--:|--:|--:|--:|")
-    for name, times in sorted(periods.items()):
-        visits, writes = ([getattr(each, kind) for each in times] for kind in ("visits", "writes"))
-        print(f"| {name} | {len(times)} | {_summary(visits, digits=2)} | {_summary(writes, digits=0)} |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name, times in sorted(struck.items()):
+        visits = _summary([each.visits for each in times], digits=2)
+        writes = _summary([each.writes for each in times], digits=0)
+        print(f"| {name} | {len(times)} | {visits} | {writes} | {max(each.seconds for each in times):.1f} s |")
 
 
 def _summary(times: Sequence[Answers], *, digits: int) -> str:
-    refused = sum(each.refused for each in times)
+    refused = sum(each.refused.total() for each in times)
     share = refused / max(1, refused + sum(each.answered for each in times))
     return f"{share:.{digits}%} | {max(each.longest_gap for each in times):.1f} s"
 

@@ -1,11 +1,15 @@
-"""Visits, changes through the API, and a webhook's receiver: each with a mark by which it is looked for afterwards."""
+"""Mixed load: visits, requests of the API, imports, and a webhook's receiver.
+
+What is written has a mark by which it is looked for afterwards.
+"""
 
 import asyncio
 import contextlib
 import ssl
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -14,12 +18,17 @@ from typing import Any
 import httpx
 import trustme
 from aiohttp import web
-from nodes.cluster import BASE_URL, CLIENT, HTTP, Cluster
+from nodes.cluster import BASE_URL, CLIENT, HTTP, Cluster, Node
 
 _PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 _PATIENCE = 10.0  # seconds for an answer
 _LINKS = 12  # per account
-_BETWEEN_WRITES = 1.6  # seconds: a key has 60 requests a minute, and the first minute also prepares
+VISITS, WRITES, READS, STATISTICS, IMPORTS = "redirects", "API writes", "API reads", "statistics", "imports"
+_PAUSES = {WRITES: 2.6, READS: 5.2, STATISTICS: 5.2}
+"""Seconds between two requests of an account: a key has 60 a minute, and the first minute also prepares."""
+_BETWEEN_IMPORTS = 45.0
+_IMPORTED = 100  # links per import
+_REFUSED_DELIVERIES = 50  # the receiver refuses one attempt of so many
 
 
 class Site:
@@ -33,7 +42,10 @@ class Site:
         authority.issue_cert(CLIENT).configure_cert(self._tls)
         self.received: dict[str, dict[str, Any]] = {}
         """Events by id: a delivery may come twice."""
+        self.received_at: dict[str, float] = {}
         self.repeated = 0
+        self._attempts = 0
+        self.refused = 0
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -51,8 +63,13 @@ class Site:
 
     async def _receive(self, request: web.Request) -> web.Response:
         event = await request.json()
+        self._attempts += 1
+        if self._attempts % _REFUSED_DELIVERIES == 0:
+            self.refused += 1
+            return web.Response(status=503)
         self.repeated += event["id"] in self.received
         self.received[event["id"]] = event
+        self.received_at.setdefault(event["id"], time.monotonic())
         return web.Response()
 
     async def _page(self, _request: web.Request) -> web.Response:
@@ -61,38 +78,51 @@ class Site:
 
 @dataclass
 class Answers:
-    """Of one kind of requests during one fault."""
+    """To requests of one kind."""
 
-    answered: int = 0
-    refused: int = 0
+    seconds: "array[float]" = field(default_factory=lambda: array("d"))
+    """How long each answer took."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Requests without a successful answer, by status or error."""
     longest_gap: float = 0.0
     """Seconds between two answers."""
 
+    @property
+    def answered(self) -> int:
+        return len(self.seconds)
 
-@dataclass
-class Period:
-    visits: Answers = field(default_factory=Answers)
-    writes: Answers = field(default_factory=Answers)
+    def add(self, other: "Answers") -> None:
+        self.seconds += other.seconds
+        self.refused += other.refused
+        self.longest_gap = max(self.longest_gap, other.longest_gap)
+
+
+Period = defaultdict[str, Answers]
+"""What was answered during one fault, by kind of request."""
 
 
 class Traffic:
-    """Visits through the load balancer at a steady rate, and changes of links by their owners."""
+    """Visits through the load balancer at a steady rate, requests of the API by the links' owners, and imports."""
 
     def __init__(self, keys: Mapping[str, str], *, rate: float, random: Random) -> None:
         """`keys`: by name of the account. `rate`: visits per second.
 
-        The first account has the webhook and one visit of 25.
+        The first account has the webhook and one visit of 25; the last one imports.
         """
         self.accounts = [Account(name, key) for name, key in keys.items()]
         self._marks = f"https://{random.randbytes(4).hex()}.example/"
-        self.period = Period()
-        self._last = {"visits": time.monotonic(), "writes": time.monotonic()}
+        self.periods = [Period(Answers)]
+        self._last: dict[str, float] = {}
         self._rate = rate
         self._random = random
         self.visited: list[str] = []
         """The slug of each visit, by its number."""
         self.is_answered = bytearray()
         """For each visit; one without an answer may have been counted or not."""
+        self.visited_at = array("d")
+        self.imports = 0
+        self.imported: list[str] = []
+        """Destinations of links whose import has ended."""
 
     @contextlib.asynccontextmanager
     async def running(self, cluster: Cluster) -> AsyncIterator[None]:
@@ -103,7 +133,7 @@ class Traffic:
                 await asyncio.to_thread(cluster.cache, slug)
         await self.accounts[0].subscribe(f"https://{CLIENT}/hook")
         stop = asyncio.Event()
-        traffic = asyncio.create_task(self._run(stop))
+        traffic = asyncio.create_task(self._run(stop, cluster))
         try:
             yield
         finally:
@@ -121,25 +151,29 @@ class Traffic:
     def made(self, referrer: str) -> bool:
         return referrer.startswith(self._marks)
 
-    async def _run(self, stop: asyncio.Event, *, connections: int = 12) -> None:
-        self._last = dict.fromkeys(self._last, time.monotonic())
+    def number(self, referrer: str) -> int:
+        return int(referrer.removeprefix(self._marks))
+
+    async def _run(self, stop: asyncio.Event, cluster: Cluster, *, connections: int = 12) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(connections):
                 group.create_task(self._visit_until(stop, connections / self._rate))
             for account in self.accounts:
-                group.create_task(self._write_until(stop, account))
+                for kind, request in account.requests.items():
+                    group.create_task(self._request_until(stop, kind, request))
+            group.create_task(self._import_until(stop, cluster))
 
     def start_period(self) -> None:
-        self.period = Period()
+        self.periods.append(Period(Answers))
 
-    def _note(self, kind: str, *, is_answered: bool) -> None:
-        answers: Answers = getattr(self.period, kind)
-        if not is_answered:
-            answers.refused += 1
+    def _note(self, kind: str, started: float, refusal: str) -> None:
+        """`refusal`: empty for a successful answer."""
+        answers, now = self.periods[-1][kind], time.monotonic()
+        if refusal:
+            answers.refused[refusal] += 1
             return
-        now = time.monotonic()
-        answers.answered += 1
-        answers.longest_gap = max(answers.longest_gap, now - self._last[kind])
+        answers.seconds.append(now - started)
+        answers.longest_gap = max(answers.longest_gap, now - self._last.setdefault(kind, now))
         self._last[kind] = now
 
     async def _visit_until(self, stop: asyncio.Event, interval: float) -> None:
@@ -152,18 +186,45 @@ class Traffic:
             account = first if self._random.random() < 1 / 25 else self._random.choice(others)
             slug = self._random.choice(account.visited)
             number = len(self.visited)
+            started = time.monotonic()
             self.visited.append(slug)
+            self.visited_at.append(started)
             self.is_answered.append(0)
-            self.is_answered[number] = is_answered = await visitor.visit(slug, self.mark(number)) == 302
-            self._note("visits", is_answered=is_answered)
+            status = await visitor.visit(slug, self.mark(number))
+            self.is_answered[number] = status == 302
+            self._note(VISITS, started, "" if status == 302 else str(status or "no answer"))
         await visitor.end()
 
-    async def _write_until(self, stop: asyncio.Event, account: "Account") -> None:
-        await asyncio.sleep(_BETWEEN_WRITES * self._random.random())
+    async def _request_until(self, stop: asyncio.Event, kind: str, request: "Request") -> None:
+        await asyncio.sleep(_PAUSES[kind] * self._random.random())
         while not stop.is_set():
-            pause = asyncio.create_task(asyncio.sleep(_BETWEEN_WRITES))
-            self._note("writes", is_answered=await account.write(self._random))
+            pause = asyncio.create_task(asyncio.sleep(_PAUSES[kind]))
+            started, refusal = time.monotonic(), ""
+            try:
+                await request(self._random)
+            except RefusedError as refused:
+                refusal = refused.reason
+            self._note(kind, started, refusal)
             await pause
+
+    async def _import_until(self, stop: asyncio.Event, cluster: Cluster) -> None:
+        """By the command, on any node. After a failure it runs again, and continues."""
+        account = self.accounts[-1]
+        while not stop.is_set():
+            pause = asyncio.create_task(asyncio.sleep(_BETWEEN_IMPORTS))
+            self.imports += 1
+            destinations = [f"{account.imported}{self.imports}/{number}" for number in range(_IMPORTED)]
+            file = cluster.directory / "imported.csv"
+            file.write_text("\n".join(["Destination URL", *destinations]))
+            refusal = "first"
+            while refusal:
+                started = time.monotonic()
+                node = self._random.choice(cluster.nodes)
+                code = await asyncio.to_thread(_import, node, f"{account.name}@example.com", file)
+                refusal = f"exit code {code}" if code else ""
+                self._note(IMPORTS, started, refusal)
+            self.imported += destinations
+            await asyncio.wait([pause, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
 
 
 class Visitor:
@@ -200,6 +261,15 @@ class Visitor:
                 await self._writer.wait_closed()
 
 
+Request = Callable[[Random], Awaitable[object]]
+
+
+class RefusedError(Exception):
+    def __init__(self, reason: str) -> None:
+        """`reason`: a status, or what was wrong with the connection."""
+        self.reason = reason
+
+
 class Account:
     def __init__(self, name: str, key: str) -> None:
         self.name = name
@@ -210,6 +280,8 @@ class Account:
             trust_env=False,
         )
         self.key = key
+        self.imported = f"http://{CLIENT}/{key[-6:].lower()}/imported/"
+        """How the destinations of imported links begin."""
         self.visited: list[str] = []
         """Slugs that get visits; they are not changed."""
         self.ids: dict[str, str] = {}
@@ -218,39 +290,43 @@ class Account:
         """Slugs of answered creations."""
         self.destinations: dict[str, list[str]] = {}
         """What each link may lead to: the last answered change, and later ones without an answer."""
-        self.refusals: Counter[int | str] = Counter()
+        self.requests: dict[str, Request] = {WRITES: self.write, READS: self.read, STATISTICS: self.read_statistics}
         self._number = 0
 
     async def prepare(self, count: int) -> None:
         for _ in range(count):
-            slug = await self.create()
-            assert slug, self.refusals
-            self.visited.append(slug)
+            self.visited.append(await self.create())
 
     async def create(self) -> str:
-        """The slug; empty if it was refused."""
+        """The slug."""
         self._number += 1
         slug = f"{self.key[-6:].lower()}-{self._number}"
         body = await self._send("POST", "/links", {"slug": slug, "destination_url": _destination(slug, 0)})
-        if body is None:
-            return ""
         self.ids[slug] = body["id"]
         self.created.append(slug)
         self.destinations[slug] = [body["destination_url"]]
         return slug
 
-    async def write(self, random: Random) -> bool:
+    async def write(self, random: Random) -> None:
         changeable = self.created_later
         if not changeable or random.random() < 0.5:
-            return bool(await self.create())
+            await self.create()
+            return
         slug = random.choice(changeable[-20:])
         self._number += 1
         destination = _destination(slug, self._number)
         self.destinations[slug].append(destination)
-        if await self._send("PATCH", f"/links/{self.ids[slug]}", {"destination_url": destination}) is None:
-            return False
+        await self._send("PATCH", f"/links/{self.ids[slug]}", {"destination_url": destination})
         self.destinations[slug] = [destination]
-        return True
+
+    async def read(self, random: Random) -> None:
+        slug = random.choice(self.created)
+        path = random.choice((f"/links/{self.ids[slug]}", "/links?per_page=50", f"/links?search={slug}"))
+        await self._send("GET", path)
+
+    async def read_statistics(self, random: Random) -> None:
+        link = f"/links/{self.ids[random.choice(self.visited)]}"
+        await self._send("GET", random.choice(("/stats", f"{link}/stats", "/clicks?per_page=50", f"{link}/clicks")))
 
     @property
     def created_later(self) -> list[str]:
@@ -264,22 +340,25 @@ class Account:
 
     async def subscribe(self, url: str) -> None:
         events = ["link.created", "link.clicked"]
-        assert await self._send("POST", "/webhooks", {"url": url, "event_types": events}), self.refusals
+        await self._send("POST", "/webhooks", {"url": url, "event_types": events})
 
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _send(self, method: str, path: str, body: Any) -> dict[str, Any] | None:
+    async def _send(self, method: str, path: str, body: Any = None) -> Any:
         try:
             response = await self._client.request(method, path, json=body)
         except httpx.HTTPError as error:
-            self.refusals[type(error).__name__] += 1
-            return None
-        if response.is_success:
-            data: dict[str, Any] = response.json()["data"]
-            return data
-        self.refusals[response.status_code] += 1
-        return None
+            raise RefusedError(type(error).__name__) from error
+        if not response.is_success:
+            raise RefusedError(str(response.status_code))
+        return response.json()["data"]
+
+
+def _import(node: Node, email: str, file: Path) -> int:
+    """The exit code."""
+    arguments = ("import", "csv", "--account", email, "--file", str(file))
+    return node.run(*arguments).returncode
 
 
 def _destination(slug: str, number: int) -> str:
