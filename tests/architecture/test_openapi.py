@@ -522,10 +522,11 @@ def test_documents_the_headers_of_requests(document: Document) -> None:
     table = next(route for route in document.running.app.routes if isinstance(route, EndpointTable))
     has_version = {endpoint.operation for endpoint in table.endpoints if endpoint.shows}
     conditions = {"GET": ["If-None-Match"], **{method: ["If-Match"] for method in ("PATCH", "PUT", "DELETE")}}
+    others = {"links_upsert": ["If-Match", "If-None-Match"], "qrcodes_set_style": ["If-Match"]}
     for name, endpoint in ENDPOINTS.items():
         documented = document.operation(name).get("parameters", [])
         headers = [each["name"] for each in documented if each["in"] == "header"]
-        expected = conditions.get(endpoint.method, []) if name in has_version else []
+        expected = others.get(name) or (conditions.get(endpoint.method, []) if name in has_version else [])
         keyed = ["Idempotency-Key"] if endpoint.method == "POST" and name not in FILES else []
         assert headers == [*keyed, *expected], name
 

@@ -42,6 +42,11 @@ def test_links(client: Waypost, website: Website) -> None:
     with pytest.raises(WaypostError) as refused:
         client.links.delete(link.id, if_match=read.etag)
     assert refused.value.status == 412
+    code = client.qrcodes.get(link.id)
+    client.qrcodes.set_style(link.id, style="dots", if_match=code.etag)
+    with pytest.raises(WaypostError) as refused:
+        client.qrcodes.set_style(link.id, style="fluid", if_match=code.etag)
+    assert refused.value.status == 412
     client.links.delete(link.id, if_match=kept.etag)
     with pytest.raises(NotFound):
         client.links.get(link.id)

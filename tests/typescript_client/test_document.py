@@ -177,8 +177,9 @@ def _signatures(document: Document) -> list[str]:
             kinds.append(_body_type(document, each))
         if any(parameter["in"] == "query" for parameter in each.parameters):
             kinds.append(f"types.{query_name(each)}")
-        kind = "Create" if each.takes_idempotency_key else "Change" if each.takes_if_match else "Call"
-        kinds.append(f"types.{kind}Options")
+        taken = {"Create": each.takes_idempotency_key, "Change": each.takes_if_match}
+        options = [f"types.{kind}Options" for kind, is_taken in taken.items() if is_taken]
+        kinds.append(" & ".join(options) or "types.CallOptions")
         lines += [
             f"isTrue<Same<Required<Parameters<typeof waypost.{method(each)}>>, [{', '.join(kinds)}]>>();",
             f"isTrue<Same<ReturnType<typeof waypost.{method(each)}>, {_result_type(document, each)}>>();",

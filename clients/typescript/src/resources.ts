@@ -226,7 +226,7 @@ export class Links extends Resource {
   }
 
   /** Create the link with this external ID, or change the fields that are given. Several calls at once make one link. */
-  upsert(externalId: string, link: WithImage<types.LinkUpsert>, options?: CallOptions): Promise<types.Link> {
+  upsert(externalId: string, link: WithImage<types.LinkUpsert>, options?: ChangeOptions): Promise<types.Link> {
     return this.sender.send(readData, "PUT", path`links/by-external-id/${externalId}`, { body: link }, options);
   }
 }
@@ -300,7 +300,7 @@ export class Qrcodes extends Resource {
   }
 
   /** Set the style of a link's QR code. What is left out gets its default. */
-  setStyle(id: string, style: types.QrCodeStyle, options?: CreateOptions): Promise<types.QrCode> {
+  setStyle(id: string, style: types.QrCodeStyle, options?: CreateOptions & ChangeOptions): Promise<types.QrCode> {
     return this.sender.send(readData, "POST", path`links/${id}/qrcode`, { body: style }, options);
   }
 }

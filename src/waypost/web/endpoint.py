@@ -136,6 +136,11 @@ class Endpoint:
         return self.is_change or (self.method == "POST" and self.shows is not None)
 
     @property
+    def changes_version(self) -> bool:
+        """Whether `If-Match` can be one of an object."""
+        return self.is_conditional and bool(self.shows or self.creates)
+
+    @property
     def methods(self) -> Sequence[str]:
         """Browsers and proxies also ask for the headers of what needs no key."""
         return (self.method,) if self.needs_key else (self.method, "HEAD")

@@ -1067,6 +1067,7 @@ class Links:
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
         options: LinkOptionsUpdate | Omitted | None = OMITTED,
         og_image_file: File | Omitted = OMITTED,
+        if_match: str | None = None,
     ) -> Link:
         """Create or change a link by its external ID.
 
@@ -1091,6 +1092,8 @@ class Links:
             options: Options of the link; those that are left out stay as they are.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return await self._sender.send(
             lambda payload: Link.from_json(payload["data"]),
@@ -1111,6 +1114,7 @@ class Links:
                 "options": options,
                 "og_image_file": og_image_file,
             },
+            if_match=if_match,
         )
 
 
@@ -1329,6 +1333,7 @@ class Qrcodes:
         frame: FrameStyle | Omitted = OMITTED,
         frame_text: str | Omitted | None = OMITTED,
         idempotency_key: str | None = None,
+        if_match: str | None = None,
     ) -> QrCode:
         """Set the style of a link's QR code.
 
@@ -1349,6 +1354,8 @@ class Qrcodes:
             frame_text: Text of the frame.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return await self._sender.send(
             lambda payload: QrCode.from_json(payload["data"]),
@@ -1368,6 +1375,7 @@ class Qrcodes:
                 "frame_text": frame_text,
             },
             idempotency_key=idempotency_key,
+            if_match=if_match,
         )
 
     async def sheet(

@@ -1059,6 +1059,7 @@ class Links:
         pixel_ids: Sequence[str] | Omitted | None = OMITTED,
         options: LinkOptionsUpdate | Omitted | None = OMITTED,
         og_image_file: File | Omitted = OMITTED,
+        if_match: str | None = None,
     ) -> Link:
         """Create or change a link by its external ID.
 
@@ -1083,6 +1084,8 @@ class Links:
             options: Options of the link; those that are left out stay as they are.
             og_image_file: Image for link previews: JPEG, PNG, WebP or GIF of at most 2 MB. It replaces
                 `og_image`.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: Link.from_json(payload["data"]),
@@ -1103,6 +1106,7 @@ class Links:
                 "options": options,
                 "og_image_file": og_image_file,
             },
+            if_match=if_match,
         )
 
 
@@ -1321,6 +1325,7 @@ class Qrcodes:
         frame: FrameStyle | Omitted = OMITTED,
         frame_text: str | Omitted | None = OMITTED,
         idempotency_key: str | None = None,
+        if_match: str | None = None,
     ) -> QrCode:
         """Set the style of a link's QR code.
 
@@ -1341,6 +1346,8 @@ class Qrcodes:
             frame_text: Text of the frame.
             idempotency_key: Header `Idempotency-Key`, to repeat a call in another process; default: a new one
                 for each call.
+            if_match: `etag` of the object that was read: if it has changed since, a WaypostError with the
+                status 412 is raised.
         """
         return self._sender.send(
             lambda payload: QrCode.from_json(payload["data"]),
@@ -1360,6 +1367,7 @@ class Qrcodes:
                 "frame_text": frame_text,
             },
             idempotency_key=idempotency_key,
+            if_match=if_match,
         )
 
     def sheet(

@@ -13,7 +13,7 @@ from waypost.web.envelope import DESTINATION_CHECK
 from waypost.web.openapi import code_samples, responses
 from waypost.web.openapi.descriptions import GROUPS, IDS
 from waypost.web.openapi.examples import referred
-from waypost.web.openapi.parameters import IF_MATCH, IF_NONE_MATCH, Schema
+from waypost.web.openapi.parameters import IF_ABSENT, IF_MATCH, IF_NONE_MATCH, Schema
 from waypost.web.openapi.schemas import Schemas, has_file, is_file, reference
 
 _NO_INTEGER = "This must be an integer of at least 1."
@@ -69,8 +69,10 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> Iterator[Schema]:
         yield idempotency.PARAMETER
     if endpoint.shows and endpoint.method == "GET":
         yield IF_NONE_MATCH
-    if endpoint.shows and endpoint.is_change:
+    if endpoint.changes_version:
         yield IF_MATCH
+    if endpoint.creates:
+        yield IF_ABSENT
 
 
 def _request_body(model: type[Body], schemas: Schemas, *, is_required: bool) -> Schema:
@@ -124,7 +126,9 @@ def _errors(endpoint: Endpoint, operation: Schema) -> Schema:
     if endpoint.takes_idempotency_key or endpoint.file:
         statuses.append(409)
     if endpoint.shows:
-        statuses += [304] * (endpoint.method == "GET") + [412] * endpoint.is_change
+        statuses += [304] * (endpoint.method == "GET")
+    if endpoint.changes_version:
+        statuses.append(412)
     if endpoint.body:
         statuses.append(413)
     errors = {str(status): responses.error_response(status) for status in statuses}

@@ -34,6 +34,11 @@ IF_MATCH: Schema = {
         " nothing. Clicks and other counters do not count as changes."
     ),
 }
+IF_ABSENT: Schema = {
+    **IF_NONE_MATCH,
+    "example": "*",
+    "description": "`*`, if the request shall only create: if there is one already, it gets 412 and changes nothing.",
+}
 
 
 PAGING = (
