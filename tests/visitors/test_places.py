@@ -4,8 +4,8 @@ from importlib.resources import files
 
 import pytest
 
-from waypost.resources.clicks.dashboard.symbols import BRANDS, FLAGS
 from waypost.visitors.places import find_place
+from waypost.visitors.symbols import BRANDS, FLAGS
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,14 @@ RULE = {
     "rules.0.name": "iPhone",
     "rules.0.conditions.0.type": "platform",
     "rules.0.conditions.0.operator": "in",
-    "rules.0.conditions.0.values": "iOS\r\nmacOS",
+    "rules.0.conditions.0.values.0": "iOS",
+    "rules.0.conditions.0.new": "macOS",
 }
 GERMAN = {
     "rules.1.name": "German",
     "rules.1.conditions.0.type": "country",
     "rules.1.conditions.0.operator": "in",
-    "rules.1.conditions.0.values": "de, AT",
+    "rules.1.conditions.0.new": "germany, AT",
     "rules.1.conditions.1.type": "schedule",
     "rules.1.conditions.1.operator": "not_in",
     "rules.1.conditions.1.weekdays.6": "6",
@@ -88,7 +89,7 @@ async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, sit
     assert (sent["rules.0.name"], sent["rules.1.name"]) == ("German", "iPhone")
     assert re.search(r'value="move:rules.0.1"[^>]* autofocus', page.text)
     variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "variants.0.weight": "40"}
-    test = {"action": "test", "test.platform": "iOS", "test.country": "de", "test.time": "2030-01-05T12:00"}
+    test = {"action": "test", "test.platform": "iOS", "test.country": "Germany", "test.time": "2030-01-05T12:00"}
     page = await ada.post(path, sent | variant | test)
     assert page.status_code == 200
     assert "Rule &#39;German&#39; doesn&#39;t match: time is Saturday 13:00 in Europe/Berlin" in page.text
@@ -107,6 +108,30 @@ async def test_rules_and_variants_are_edited_tested_and_saved(place: WebApp, sit
     assert f'href="{path}">Routing<' in (await ada.get("/links")).text
 
 
+async def test_templates_and_values_by_their_names_make_rules(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await make(ada, site)
+    page = await ada.get(path)
+    for template in ("stores", "countries", "split"):
+        page = await ada.post(path, fields(page.text) | {"edit": f"template:{template}"})
+    assert re.search(r'name="variants.0.destination_url"[^>]* autofocus', page.text)
+    sent = fields(page.text)
+    assert (sent["rules.0.name"], sent["rules.1.conditions.0.values.0"]) == ("App Store", "Android")
+    entered = {"rules.2.conditions.0.new": "Austria; ch", "edit": "pick:rules.2.conditions.0.new"}
+    page = await ada.post(path, sent | entered)
+    assert re.search(r'name="rules.2.conditions.0.new"[^>]* value=""[^>]* autofocus', page.text)
+    assert ("flags.svg#AT" in page.text or "#AT" in page.text, ">Switzerland<" in page.text) == (True, True)
+    urls = {f"rules.{index}.destination_url": site.url(f"/{index}") for index in range(3)}
+    more = {"variants.0.destination_url": site.url("/b"), "variants.1.destination_url": site.url("/c")}
+    saved = await ada.post(path, fields(page.text) | urls | more | {"variants.1.weight": "10"})
+    assert saved.status_code == 303
+    again = fields((await ada.get(path)).text)
+    names = [again[f"{each}.name"] for each in ("rules.2", "variants.0", "variants.1")]
+    assert names == ["Austria, Switzerland", "B", "C"]
+    viewer = await place.member("vic@example.com", ada.account, "viewer")
+    assert ">Austria, Switzerland</h3>" in (await viewer.get(path)).text
+
+
 async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     path = await make(ada, site)
@@ -115,12 +140,12 @@ async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebA
         for index in range(2)
         for name, value in (("name", f"V{index}"), ("destination_url", site.url("/b")), ("weight", "60"))
     }
-    bad = {"rules.1.conditions.0.values": "de Germany", "rules.1.destination_url": "nonsense"}
+    bad = {"rules.1.conditions.0.new": "Germny, uk", "rules.1.destination_url": "nonsense"}
     answer = await ada.post(path, GERMAN | bad | variants)
     assert answer.status_code == 422
-    assert f'id="rules-0-conditions-0-values-error">{NO_COUNTRY}<' in answer.text
+    assert f'id="rules-0-conditions-0-new-error">{NO_COUNTRY}<' in answer.text
     assert f'id="variants-1-weight-error">{OVER_100}<' in answer.text
-    assert 'value="de Germany"' in answer.text
+    assert ('value="Germny"' in answer.text, 'value="GB" checked' in answer.text) == (True, True)
     assert "rules.0.name" not in (await ada.get(path)).text
     bob = await place.browser("bob@example.com")
     assert (await bob.get(path)).status_code == 404

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from waypost.resources.clicks.dashboard.value_lists import Icon, name_value
+from waypost.resources.clicks.dashboard.value_lists import name_value
 from waypost.resources.clicks.filters import Clause, FilterName, Filters, FilterValue
+from waypost.visitors.symbols import Icon
 
 
 @dataclass(frozen=True, slots=True)

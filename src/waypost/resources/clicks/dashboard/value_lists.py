@@ -4,28 +4,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.redirect import DEFAULT_TARGET
-from waypost.resources.clicks.dashboard import symbols
 from waypost.resources.clicks.filters import EMPTY_WORDS, FilterName
 from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.clicks.stats.read import OTHERS, HourCount, Statistics, ValueCount
 from waypost.resources.links.routing import LinkRouting
-from waypost.visitors.country_names import country_name
+from waypost.visitors.choices import value_name
 from waypost.visitors.places import find_place
+from waypost.visitors.symbols import Icon, find_icon
 
 DIRECT = "Direct"
 DELETED = "Deleted link"
 OWN_DESTINATION = "Link's own destination"
-
-
-class Icon(NamedTuple):
-    kind: Literal["flags", "brands", "device", "letter"]
-    id: str
-    """In the file of this kind; or strokes, or a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +111,9 @@ def name_value(filter_: str, value: str, clicks: int = 0) -> ValueBar:
     """Return the bar of a value of a filter, as people call it."""
     if filter_ == "referrer":
         return _source(source_name(value), clicks, Counter({value: clicks}))
-    name = _NAMES.get((filter_, value), value)
-    if filter_ == "country":
-        name = country_name(value)
-    elif filter_ == "device":
-        name = value.capitalize()
+    name = _NAMES.get((filter_, value)) or value_name(filter_, value)
     empty = EMPTY_WORDS.get(filter_, "unknown").capitalize()  # type: ignore[call-overload]  # lists without a filter
-    return ValueBar(name or empty, clicks, [value], _icon(filter_, value))
-
-
-def _icon(filter_: str, value: str) -> Icon | None:
-    icons = {"device": symbols.DEVICES, "browser": symbols.BROWSERS, "platform": symbols.PLATFORMS}.get(filter_, {})
-    if filter_ == "country" and value in symbols.FLAGS:
-        return Icon("flags", value)
-    if value in icons:
-        return Icon("device" if filter_ == "device" else "brands", icons[value])
-    return Icon("letter", value[0]) if value and filter_ in {"browser", "platform"} else None
+    return ValueBar(name or empty, clicks, [value], find_icon(filter_, value))
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -5,12 +5,14 @@ A field is named like its errors, such as `rules.0.conditions.1.values`. Lists a
 
 import re
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 from typing import Any, NamedTuple, get_args
 
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.model import ConditionType
 from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
+from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
 from waypost.web.dashboard import Form
 
 MAX_FIELDS = 2_000
@@ -18,13 +20,19 @@ MAX_FIELDS = 2_000
 _MAX_DEPTH = 6
 _INDEX = re.compile(r"[0-9]{1,3}", re.ASCII)
 _LINES = re.compile(r"[\r\n]+")
-_CODES = re.compile(r"[\s,;]+")
+_ENTERED = re.compile(r"[,;\r\n]+")
 _EDIT = re.compile(
     r"(add|remove|move):(rules|variants|rules\.([0-9]{1,3})\.conditions)(?:\.([0-9]{1,3}))?(?:\.([0-9]{1,3}))?",
     re.ASCII,
 )
 _LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDITIONS}
 _FIRST_TYPE: ConditionType = "platform"
+_PICKED: Mapping[str, ChoiceKind] = {kind: kind for kind in get_args(ChoiceKind)}
+"""Types of conditions whose values have names: they are entered in `new`, and are entries of `values` then."""
+_LETTERS = ascii_uppercase[1:]
+"""Names of variants without one. A is the link's own destination."""
+_MAX_NAME = 100
+"""Characters of a name that a rule gets by its conditions."""
 
 Entry = dict[str, Any]
 
@@ -65,21 +73,42 @@ def read(form: Form) -> Form:
                 place[last] = text
     rules = _entries(fields.get("rules"))
     for rule in rules:
-        conditions = _entries(rule.get("conditions"))
-        rule["conditions"] = _mapping([each for each in conditions if each.get("type") in get_args(ConditionType)])
+        conditions = [each for each in _entries(rule.get("conditions")) if each.get("type") in get_args(ConditionType)]
+        for condition in conditions:
+            if kind := _PICKED.get(condition["type"]):
+                _pick(condition, kind)
+        rule["conditions"] = _mapping(conditions)
     return Form({**fields, "rules": _mapping(rules), "variants": _mapping(_entries(fields.get("variants")))})
+
+
+def _pick(condition: Entry, kind: ChoiceKind) -> None:
+    """Add what was entered to the values; an unknown country or language stays in the field."""
+    values, known = condition.get("values"), {each.value for each in choices(kind)}
+    picked = [find_value(kind, text) for text in values.values()] if isinstance(values, dict) else []
+    entered = [find_value(kind, text) for text in _ENTERED.split(_text(condition, "new") or "") if text.strip()]
+    is_open = kind in {"platform", "browser"}
+    picked += [value for value in entered if is_open or value in known]
+    condition["values"] = {str(index): value for index, value in enumerate(dict.fromkeys(picked))}
+    condition["new"] = ", ".join(value for value in entered if not is_open and value not in known)
 
 
 def request_of(form: Form) -> dict[str, Any]:
     """Return the fields of an API request."""
     return {
         "rules": [_rule(rule) for rule in _entries(form.fields["rules"])],
-        "variants": [_variant(variant) for variant in _entries(form.fields["variants"])],
+        "variants": [_variant(*each) for each in zip(_LETTERS, _entries(form.fields["variants"]), strict=False)],
     }
 
 
 def edit(form: Form, change: str) -> Edited:
-    """Add, remove or move an entry. `change`: such as `add:rules.0.conditions`, `remove:rules.0`, `move:rules.1.0`."""
+    """Add, remove or move an entry, or add those of a template. `change`: such as `add:rules.0.conditions`,
+    `remove:rules.0`, `move:rules.1.0`, `template:stores`; `pick:` with the name of a field changes nothing else.
+    """
+    action, _, rest = change.partition(":")
+    if action == "pick":
+        return Edited(form, rest)
+    if template := _TEMPLATES.get(rest) if action == "template" else None:
+        return _add_template(form, *template)
     match = _EDIT.fullmatch(change)
     if match is None:
         return Edited(form, "")
@@ -110,6 +139,14 @@ def _new_entry(name: str, type_: str) -> Entry:
     return condition if name == "conditions" else {"conditions": _mapping([condition])}
 
 
+def _add_template(form: Form, name: str, new: Sequence[Entry], focus: str) -> Edited:
+    fields: Any = form.fields
+    entries = _entries(fields[name])
+    added = new[: _LIMITS[name] - len(entries)]
+    fields[name] = _mapping([*entries, *added])
+    return Edited(form, f"{name}.{len(entries)}.{focus}" if added else "")
+
+
 def _first_field(path: str, index: int, entry: Entry) -> str:
     return f"{path}.{index}.{'operator' if 'type' in entry else 'name'}"
 
@@ -121,27 +158,34 @@ def _fill_rule(rule: Mapping[str, Any]) -> Entry:
 def _fill_condition(condition: Mapping[str, Any]) -> Entry:
     filled: Entry = dict(condition)
     type_, values = condition["type"], condition.get("values", [])
-    if type_ == "device":
-        filled["values"] = {value: value for value in values}
+    if type_ in _PICKED:
+        filled["values"] = {str(index): value for index, value in enumerate(values)}
     elif type_ == "schedule":
         filled["weekdays"] = {str(day): str(day) for day in condition["weekdays"]}
     elif type_ == "time":
         filled |= {name: _local(condition[name]) for name in ("from", "to") if condition[name]}
     else:
-        filled["values"] = (", " if type_ in {"country", "language"} else "\n").join(values)
+        filled["values"] = "\n".join(values)
     return filled
 
 
 def _rule(rule: Entry) -> Entry:
+    conditions = [_condition(condition) for condition in _entries(rule["conditions"])]
     return {
-        "name": _text(rule, "name"),
+        "name": _text(rule, "name") or _name_by(conditions),
         "destination_url": _text(rule, "destination_url"),
-        "conditions": [_condition(condition) for condition in _entries(rule["conditions"])],
+        "conditions": conditions,
     }
 
 
-def _variant(variant: Entry) -> Entry:
-    texts = {name: _text(variant, name) for name in ("name", "destination_url")}
+def _name_by(conditions: Sequence[Entry]) -> str | None:
+    """Return the name of a rule without one: the values of its conditions, as people call them."""
+    names = [value_name(each["type"], value) for each in conditions for value in each.get("values", ())]
+    return ", ".join(names)[:_MAX_NAME] or None
+
+
+def _variant(letter: str, variant: Entry) -> Entry:
+    texts = {"name": _text(variant, "name") or letter, "destination_url": _text(variant, "destination_url")}
     return {**texts, "weight": forms.read_number(_text(variant, "weight") or "")}
 
 
@@ -157,11 +201,10 @@ def _condition(condition: Entry) -> Entry:
         return read | {name: _text(condition, name) for name in ("from", "to", "timezone")}
     if type_ == "query":
         read["name"] = _text(condition, "name")
-    values = condition.get("values")
-    if isinstance(values, dict):
-        return read | {"values": list(values.values())}
-    separator = _CODES if type_ in {"country", "language"} else _LINES
-    return read | {"values": [text.strip() for text in separator.split(values or "") if text.strip()]}
+    if type_ in _PICKED:
+        unknown = [text for text in (_text(condition, "new") or "").split(", ") if text]
+        return read | {"values": [*condition["values"].values(), *unknown]}
+    return read | {"values": [text.strip() for text in _LINES.split(_text(condition, "values") or "") if text.strip()]}
 
 
 def _entries(value: Any) -> list[Entry]:
@@ -184,3 +227,16 @@ def _text(entry: Entry, name: str) -> str | None:
 def _local(time: str) -> str:
     """Return what a field for date and time shows: whole seconds, without a zone."""
     return time[:19]
+
+
+def _new_rule(name: str, type_: ConditionType, values: Sequence[str]) -> Entry:
+    return _fill_rule({"name": name, "conditions": [{"type": type_, "operator": "in", "values": values}]})
+
+
+_STORES = [_new_rule("App Store", "platform", ["iOS"]), _new_rule("Google Play", "platform", ["Android"])]
+_TEMPLATES: Mapping[str, tuple[str, Sequence[Entry], str]] = {
+    "stores": ("rules", _STORES, "destination_url"),
+    "countries": ("rules", [_new_rule("", "country", [])], "conditions.0.new"),
+    "split": ("variants", [{"name": "B", "weight": "50"}], "destination_url"),
+}
+"""A list, its new entries, and the field of the first one where the user continues."""

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
 from waypost.kit.fields import parse
-from waypost.kit.timezones import zone_names
+from waypost.kit.timezones import zone_choices
 from waypost.kit.urls import BadUrl
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
@@ -33,8 +33,10 @@ from waypost.resources.links.routing.schemas import (
     parse_routing,
 )
 from waypost.visitors.agents import OTHER, Agent
+from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
 from waypost.visitors.devices import OTHER_DEVICE, Device
 from waypost.visitors.queries import parse_query
+from waypost.visitors.symbols import find_icon
 from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/links/{id}/routing"
@@ -52,8 +54,10 @@ TYPES = {
     "time": "Time",
     "schedule": "Weekly schedule",
 }
-PLATFORMS = ("iOS", "Android", "Windows", "macOS", "Linux", "ChromeOS")
-BROWSERS = ("Chrome", "Safari", "Firefox", "Edge", "Opera", "Samsung Internet")
+PLACEHOLDERS = {
+    "App Store": "https://apps.apple.com/app/id…",
+    "Google Play": "https://play.google.com/store/apps/details?id=…",
+}
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 NO_TIME = "This must be a date and time."
 NO_URL = "This must be a URL such as https://example.com/page."
@@ -138,7 +142,6 @@ class RoutingPages(Pages[Deps]):
             "stored": routing,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
-            "zones": sorted(zone_names()),
             "result": result,
         }
         return call.render("links/routing.html", form, **context, **_CHOICES)
@@ -146,9 +149,11 @@ class RoutingPages(Pages[Deps]):
 
 _CHOICES: Mapping[str, Any] = {
     "types": TYPES,
-    "devices": [(device, device.title()) for device in get_args(Device)],
-    "platforms": PLATFORMS,
-    "browsers": BROWSERS,
+    "choices": choices,
+    "name_of": value_name,
+    "icon_of": find_icon,
+    "placeholders": PLACEHOLDERS,
+    "zones": zone_choices,
     "days": [(str(number), day) for number, day in enumerate(DAYS, 1)],
     "limits": {"rules": MAX_RULES, "conditions": MAX_CONDITIONS, "variants": MAX_VARIANTS},
 }
@@ -163,10 +168,13 @@ def _with_urls(parsed: ParsedRouting, urls: Mapping[str, str]) -> list[list[dict
 
 
 def _visitor(form: Form) -> KnownVisitor:
+    def entered(kind: ChoiceKind) -> str:
+        return find_value(kind, form.text(f"test.{kind}"))
+
     device: Device = next((known for known in get_args(Device) if known == form.text("test.device")), OTHER_DEVICE)
     return KnownVisitor(
-        Agent(form.text("test.browser").strip() or OTHER, form.text("test.platform").strip() or OTHER, device),
-        form.text("test.country").strip().upper(),
-        form.text("test.language").strip().lower().partition("-")[0],
+        Agent(entered("browser") or OTHER, entered("platform") or OTHER, device),
+        entered("country"),
+        entered("language").partition("-")[0],
         parse_query(form.text("test.query").strip().removeprefix("?").encode()),
     )

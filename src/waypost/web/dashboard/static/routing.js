@@ -28,6 +28,19 @@ form.addEventListener("input", (event) => {
 document.addEventListener("htmx:afterSettle", showWeights);
 showWeights();
 
+// A value is added with Enter, or when one of the list is chosen. Otherwise Enter saves the routing.
+const pick = (input) => {
+  if (!input.matches("[hx-trigger=pick]") || !input.value.trim()) return false;
+  htmx.trigger(input, "pick");
+  return true;
+};
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && pick(event.target)) event.preventDefault();
+});
+form.addEventListener("input", (event) => {
+  if (!(event instanceof InputEvent) || event.inputType === "insertReplacementText") pick(event.target);
+});
+
 const EDGE = 60; // of the window, in pixels: dragging there scrolls
 const SPEED = 8; // pixels in each frame
 const middle = (element) => element.getBoundingClientRect().top + element.offsetHeight / 2;

@@ -1,9 +1,16 @@
 """Pictures beside names in lists: ids in the files in `static/symbols`, which `scripts/draw-symbols` makes."""
 
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from waypost.visitors.countries import COUNTRIES
 from waypost.visitors.places import PLACES
+
+
+class Icon(NamedTuple):
+    kind: Literal["flags", "brands", "device", "letter"]
+    id: str
+    """In the file of this kind; or strokes, or a letter."""
+
 
 BROWSERS: Final = {
     "Chrome": "googlechrome",
@@ -52,3 +59,13 @@ DEVICES: Final = {
 
 BRANDS: Final = {*BROWSERS.values(), *PLATFORMS.values(), *(place.icon for place in PLACES.values() if place.icon)}
 FLAGS: Final = COUNTRIES
+
+
+def find_icon(kind: str, value: str) -> Icon | None:
+    """Return the icon of a country, device, browser or platform; `kind`: one of these."""
+    icons = {"device": DEVICES, "browser": BROWSERS, "platform": PLATFORMS}.get(kind, {})
+    if kind == "country" and value in FLAGS:
+        return Icon("flags", value)
+    if value in icons:
+        return Icon("device" if kind == "device" else "brands", icons[value])
+    return Icon("letter", value[0]) if value and kind in {"browser", "platform"} else None
