@@ -11,6 +11,7 @@ from playwright.async_api import Browser
 
 from browser.test_access import AXE, IS_TOO_WIDE, look, show
 from browser.watching import watched
+from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import Statistics, ValueCount
@@ -37,7 +38,7 @@ def email(period: periods.ReportPeriod) -> ReportEmail:
     }
     names = {long: (f"go.example.com/{'w' * 200}", ""), short: ("go.example.com/x", "")}
     earlier = Statistics(StatsTotals(1, 1, 0), [], {}, [], {})
-    scope = ReportScope(uuid4(), ReportSubject(), f"Ada & {'W' * 70}", period, zone.key)
+    scope = ReportScope(uuid4(), ReportSubject(), f"Ada & {'W' * 70}", period, Preferences(zone.key))
     urls = ReportUrls(SITE, f"{SITE}/stats/reports/unsubscribe/x", f"{SITE}/stats/reports")
     return content.write(scope, days, before, query, Statistics(total, points, lists, [], names, earlier), urls)
 

@@ -46,6 +46,7 @@ def test_days_of_a_time_range() -> None:
     assert BERLIN.days(first, last) == "24–30 Nov 2026"  # noqa: RUF001
     assert BERLIN.days(first, last, year=2026) == "24–30 Nov"  # noqa: RUF001
     assert BERLIN.days(first, first, year=2026) == "24 Nov"
+    assert BERLIN.days(last, date(2026, 12, 3)) == "30 Nov – 3 Dec 2026"  # noqa: RUF001
     assert BERLIN.days(first, later, year=2027) == "24 Nov 2026 – 2 Jan 2027"  # noqa: RUF001
     assert Preferences(date_format="iso").days(first, last) == "2026-11-24 – 2026-11-30"  # noqa: RUF001
     assert Preferences(date_format="month_day").days(first, last, year=2026) == "Nov 24 – Nov 30"  # noqa: RUF001

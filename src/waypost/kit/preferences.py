@@ -77,9 +77,9 @@ class Preferences:
         """28 Nov"""
         return self._format(at, weekday + self._dates.day_of_year)
 
-    def month(self, at: datetime | date) -> str:
-        """November 2026"""
-        return self._format(at, self._dates.month)
+    def month(self, at: datetime | date, *, is_short: bool = False) -> str:
+        """November 2026; Nov 2026 if it `is_short`."""
+        return self._format(at, self._dates.month.replace("%B", "%b") if is_short else self._dates.month)
 
     def minute(self, at: datetime) -> str:
         """14:05"""
@@ -88,6 +88,10 @@ class Preferences:
     def time(self, at: datetime) -> str:
         """28 Nov 2026, 14:05"""
         return f"{self.day(at)}{self._dates.separator}{self.minute(at)}"
+
+    def zoned(self, at: datetime) -> str:
+        """28 Nov 2026, 14:05 Europe/Berlin"""
+        return f"{self.time(at)} {self.zone_name}"
 
     def second(self, at: datetime) -> str:
         """28 Nov 2026, 14:05:09"""
@@ -150,6 +154,10 @@ class Preferences:
     def number(self, count: float, decimals: int = 0) -> str:
         """12,345"""
         return self._separate(f"{count:,.{decimals}f}")
+
+    def percent(self, part: float) -> str:
+        """12.3% for 0.123"""
+        return self._separate(f"{part:.1%}")
 
     def short(self, count: int) -> str:
         """12.3k for 12,345"""

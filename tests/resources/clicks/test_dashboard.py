@@ -15,6 +15,7 @@ from resources.clicks.visited import fill, new_click, new_link
 from resources.links.added import add_links
 from sqlalchemy import delete
 
+from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import time_range
@@ -65,7 +66,7 @@ async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     assert "QR scans 1 0 in 3 Nov – 2 Dec 2029 Not counted as clicks" in text  # noqa: RUF001
     assert "1 from bots 1 from link previews" in text
     assert "3 Dec 2029 to 1 Jan 2030" in text
-    assert "First click 31 Dec 2029, 12:00, last click 1 Jan 2030, 11:00." in text
+    assert "First click 31 Dec 2029, 12:00 , last click 1 Jan 2030, 11:00 ." in text
     assert "Referrers news.example 2 67% Direct 1 33%" in text
     assert "Mon, 31 Dec 2029 1 1 0 Tue, 1 Jan 2030 2 1 1" in text
     assert 'href="http://app.test/spring"' in page.text
@@ -104,9 +105,15 @@ async def test_time_range_interval_and_zone_are_chosen(place: WebApp) -> None:
     page = await ada.get(f"{path}?timezone=Asia/Tokyo&period=24h")
     assert "1 Jan 2030, 21:00 0 0 0" not in words(page.text)  # the hour has just begun
     assert "1 Jan 2030, 20:00 1 1 0" in words(page.text)
-    ada.client.cookies.set("timezone", "Pacific/Auckland", domain="app.test")
-    assert '<option value="Pacific/Auckland" selected>' in (await ada.get(path)).text
-    assert '<option value="UTC" selected>' in (await ada.get(f"{path}?timezone=UTC")).text
+    chosen = {"timezone": "Pacific/Auckland", "date_format": "iso", "number_format": "space"}
+    await ada.post("/account/preferences", chosen)
+    page = await ada.get(f"{path}?period=24h")
+    assert "2030-01-02 00:00 1 1 0" in words(page.text)
+    assert "Times in Pacific/Auckland." in words(page.text)
+    page = await ada.get(f"{path}?timezone=Asia/Tokyo&period=24h")
+    assert "use your time zone" in page.text
+    assert f'href="{path}?period=24h"' in page.text
+    assert '<input type="hidden" name="timezone" value="Asia/Tokyo">' in page.text
 
 
 async def test_a_range_until_now_stays_one_while_time_passes(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,9 +227,7 @@ def test_the_comparison_is_as_long_and_directly_before(zone: str) -> None:
         for now in (begin + 4 * HOUR * step for step in range(18)):
             for name in time_range.PERIODS:
                 dates = {"from": "2028-02-01", "to": "2028-02-27"} if name == "custom" else {}
-                found = time_range.choose(
-                    {"period": name, "timezone": zone, **dates}, browser_zone="", since=begin, now=now
-                )
+                found = time_range.choose({"period": name, **dates}, Preferences(zone), since=begin, now=now)
                 assert not found.form.errors
                 assert found.query.buckets[0].start == found.query.range.start
                 assert found.query.range.end <= now
@@ -245,4 +250,4 @@ def test_compares_with_a_year_earlier() -> None:
     ):
         now = datetime(2028, 2, 29, 17, 5, 9, tzinfo=UTC)
         parameters |= {"compare": "previous_year", "timezone": "Europe/Berlin"}
-        assert time_range.choose(parameters, browser_zone="", since=now, now=now).comparison_dates == dates
+        assert time_range.choose(parameters, DEFAULT, since=now, now=now).comparison_dates == dates

@@ -19,6 +19,7 @@ from sqlalchemy import insert
 from waypost import audit
 from waypost.audit import Actor, Item
 from waypost.kit.errors import Problems
+from waypost.kit.preferences import DEFAULT
 from waypost.resources.clicks.dashboard.page_state import PageState
 from waypost.resources.clicks.dashboard.value_lists import heat_map, referrer_bars
 from waypost.resources.clicks.days import day_of
@@ -217,7 +218,7 @@ def test_hosts_of_one_place_are_one_bar() -> None:
 
 
 def test_names_the_peak_of_the_week() -> None:
-    found = heat_map([HourCount(1, 9, 1), HourCount(4, 18, 5), HourCount(7, 0, 4)])
+    found = heat_map([HourCount(1, 9, 1), HourCount(4, 18, 5), HourCount(7, 0, 4)], DEFAULT)
     assert found
     assert found.peak == "Most clicks come on Thursdays from 18:00 to 19:00: 5, 50.0% of all."
     assert [(name, hours[9], hours[18], hours[0]) for name, hours in found.days if any(map(any, hours))] == [
@@ -225,7 +226,7 @@ def test_names_the_peak_of_the_week() -> None:
         ("Thursday", (0, 0), (5, 5), (0, 0)),
         ("Sunday", (0, 0), (0, 0), (4, 4)),
     ]
-    assert heat_map([]) is None
+    assert heat_map([], DEFAULT) is None
 
 
 async def test_the_chart_of_a_link_has_marks_of_its_changes(place: WebApp) -> None:

@@ -23,6 +23,7 @@ from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
+from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.clicks.dashboard import live
 from waypost.resources.clicks.dashboard.live import LiveClicks, Viewer
 from waypost.resources.clicks.model import Subject
@@ -91,7 +92,7 @@ class Counts:
             raise Unavailable
         return dict.fromkeys(subjects, self.count)
 
-    async def render(self, subject: Subject) -> str:
+    async def render(self, subject: Subject, preferences: Preferences) -> str:
         self.renders += 1
         return f"<tr>\n{self.count}\u2028"
 
@@ -109,7 +110,7 @@ async def test_new_clicks_are_sent_to_all_streams() -> None:
     counts, subject = Counts(), Subject(new_id())
     readers = [Reader(), Reader()]
     for reader in readers:
-        reader.listen(counts.live.stream(subject, viewer()))
+        reader.listen(counts.live.stream(subject, DEFAULT, viewer()))
     assert [await reader.next() for reader in readers] == ["event: clicks\ndata: <tr>\ndata: 1\n\n"] * 2
     headers = dict(readers[0].head["headers"])
     assert headers[b"content-type"].startswith(b"text/event-stream")
@@ -133,7 +134,7 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
     readers = [Reader() for _ in range(live.MAX_STREAMS + 2)]
 
     async def listen(reader: Reader, account: UUID) -> None:
-        reader.listen(counts.live.stream(subject, viewer(account)))
+        reader.listen(counts.live.stream(subject, DEFAULT, viewer(account)))
         await reader.next()
 
     async def admitted(reader: Reader) -> None:
@@ -154,15 +155,15 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
     counts.is_shutting_down = True  # as the process does
     for reader in rest:
         await reader.ended()
-    assert counts.live.stream(subject, viewer(account)) is None
+    assert counts.live.stream(subject, DEFAULT, viewer(account)) is None
 
 
 async def test_a_stream_ends_with_its_session_and_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT", 0.02)
     counts, stays, leaves = Counts(), Reader(), Reader()
     leaver = viewer()
-    leaves.listen(counts.live.stream(Subject(new_id()), leaver))
-    stays.listen(counts.live.stream(Subject(new_id()), viewer()))
+    leaves.listen(counts.live.stream(Subject(new_id()), DEFAULT, leaver))
+    stays.listen(counts.live.stream(Subject(new_id()), DEFAULT, viewer()))
     await leaves.next()
     counts.signed_out.add(leaver)
     await leaves.ended()
@@ -180,14 +181,14 @@ async def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -
         await asyncio.Event().wait()
 
     reader.send = stuck
-    reader.listen(counts.live.stream(Subject(new_id()), viewer()))
+    reader.listen(counts.live.stream(Subject(new_id()), DEFAULT, viewer()))
     await reader.ended()
     assert counts.live._streams == []
 
 
 async def test_streams_end_when_polling_fails() -> None:
     counts, reader, subject = Counts(), Reader(), Subject(new_id())
-    reader.listen(counts.live.stream(subject, viewer()))
+    reader.listen(counts.live.stream(subject, DEFAULT, viewer()))
     await reader.next()
     polling = counts.live._polling
 
@@ -199,7 +200,7 @@ async def test_streams_end_when_polling_fails() -> None:
     with pytest.raises(ValueError):
         await polling
     counts.live._count, again = counts.count_clicks, Reader()
-    again.listen(counts.live.stream(subject, viewer()))
+    again.listen(counts.live.stream(subject, DEFAULT, viewer()))
     await again.next()
     await again.leave()
 

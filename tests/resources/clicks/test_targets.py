@@ -13,6 +13,7 @@ from resources.clicks.test_dashboard import link_of, words
 from resources.clicks.visited import fill, new_click
 
 from waypost.kit.ids import new_id
+from waypost.kit.preferences import DEFAULT
 from waypost.resources.clicks.dashboard import value_lists as targets
 from waypost.resources.clicks.model import StatsTotals
 from waypost.resources.links import routing
@@ -43,6 +44,7 @@ def split(clicks: dict[str, int], *weights: int, per_visitor: int = 1) -> list[s
         StatsTotals(clicks=total, visitors=total // per_visitor),
         new_routing(*(variant(name, weight) for name, weight in zip("BCDEFGHIJK", weights, strict=False))),
         "",
+        DEFAULT,
     )
 
 

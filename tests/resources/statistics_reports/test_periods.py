@@ -42,15 +42,3 @@ def test_a_range_has_hours_that_clocks_skip_or_repeat() -> None:
         week = periods.ReportDays(first, first.replace(day=first.day + 6))
         begin, until = week.range(zone)
         assert (until - begin).total_seconds() == hours * 3600
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "text"),
-    [
-        (date(2029, 12, 24), date(2029, 12, 30), "24–30 Dec 2029"),  # noqa: RUF001
-        (date(2030, 1, 28), date(2030, 2, 3), "28 Jan – 3 Feb 2030"),  # noqa: RUF001
-        (date(2029, 12, 31), date(2030, 1, 6), "31 Dec 2029 – 6 Jan 2030"),  # noqa: RUF001
-    ],
-)
-def test_dates_are_named(first: date, last: date, text: str) -> None:
-    assert str(periods.ReportDays(first, last)) == text

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,6 @@ from waypost.database import Tx
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.dashboard import latest, rendering, statistics, time_range
-from waypost.resources.clicks.dashboard.statistics import ZONE_COOKIE
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.selection import ClickSelection
 from waypost.resources.clicks.store import ClicksUnavailable
@@ -93,17 +93,14 @@ class OverviewPages(Pages[Context]):
         return call.render("overview/overview.html", form, **{"is_unavailable": False, **context})
 
     async def _read_clicks(self, call: PageCall) -> dict[str, Any]:
-        """Read today, until now beside yesterday by now, and the last week and days, in the browser's time zone."""
+        """Read today, until now beside yesterday by now, and the last week and days."""
         deps, account, now = self._deps, call.session.account, self._deps.clock()
-        zone = call.request.cookies.get(ZONE_COOKIE, "")
-        week = time_range.choose({"period": "7d"}, browser_zone=zone, since=account.created_at, now=now)
-        day = str(now.astimezone(week.zone).date())
-        today = time_range.choose(
-            {"period": "custom", "from": day, "to": day}, browser_zone=zone, since=account.created_at, now=now
-        )
-        first = str(now.astimezone(week.zone).date() - timedelta(days=_DAYS - 1))
-        days = time_range.choose(
-            {"period": "custom", "from": first, "to": day}, browser_zone=zone, since=account.created_at, now=now
+        choose = partial(time_range.choose, preferences=call.preferences, since=account.created_at, now=now)
+        day = call.preferences.local(now).date()
+        week = choose({"period": "7d"})
+        today, days = (
+            choose({"period": "custom", "from": f"{day - timedelta(days=count - 1)}", "to": f"{day}"})
+            for count in (1, _DAYS)
         )
         subject = Subject(account.id)
         async with deps.click_store.reader(deps.db, account.id) as reader:
@@ -118,14 +115,13 @@ class OverviewPages(Pages[Context]):
             )
             clicks = await latest.find_latest(deps, reader, ClickSelection(subject))
         return {
-            "numbers": rendering.compare(found, "yesterday by now"),
+            "numbers": rendering.compare(found, "yesterday by now", call.preferences),
             "top": [
                 (id_, each.clicks, *top.names[id_])
                 for each in top.lists["link"]
                 if (id_ := UUID(each.value)) in top.names
             ][:_SHOWN],
             "latest": clicks,
-            "zone": today.query.timezone,
             "bars": _bars([point.clicks for point in by_day.points]),
         }
 

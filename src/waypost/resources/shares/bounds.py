@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from waypost.kit.preferences import DEFAULT
 from waypost.resources.clicks.dashboard import time_range
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.days import TimeRange
@@ -24,7 +25,7 @@ def choose(parameters: Mapping[str, str], share: Share, *, since: datetime, now:
     start, end = share.range_start, min(now, share.range_end or now)
     if start and start >= end:
         raise NotStarted
-    choice = time_range.choose(parameters, browser_zone="", since=start or since, now=end, earliest=start)
+    choice = time_range.choose(parameters, DEFAULT, since=start or since, now=end, earliest=start)
     return replace(choice, is_until_now=choice.is_until_now and end == now)
 
 

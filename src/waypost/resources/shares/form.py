@@ -1,4 +1,4 @@
-"""Fills the form of a share, and reads it into the fields of an API request. Times are in UTC."""
+"""Fills the form of a share, and reads it into the fields of an API request."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 
-from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
+from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.dashboard import time_range
 from waypost.resources.clicks.dashboard.page_state import LABELS
 from waypost.resources.clicks.dashboard.value_lists import name_value
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, Filters
-from waypost.resources.links.form.fields import read_timestamp
 from waypost.resources.shares.model import Share
 from waypost.web.dashboard import Form
 
@@ -28,19 +27,18 @@ class FilterChoice(NamedTuple):
     text: str
 
 
-def fill_from_state(state: QueryParams, zone: str, now: datetime) -> Form:
+def fill_from_state(state: QueryParams, preferences: Preferences, now: datetime) -> Form:
     """Fill the form with what a statistics page shows. Custom dates become the time range that can be seen."""
     filters = Filters.read(state.multi_items(), ACCOUNT_FILTERS, Problems())
     fields: dict[str, Any] = {"link_id": state.get("link", ""), "hide_below": "0"}
     if state.get("period") == "custom":
-        choice = time_range.choose(state, browser_zone=zone, since=now, now=now)
+        choice = time_range.choose(state, preferences, since=now, now=now)
         start, end = choice.query.range
-        fields |= {"from": _local(start)} | ({} if choice.is_until_now else {"to": _local(end)})
+        fields |= {"from": preferences.field(start)} | ({} if choice.is_until_now else {"to": preferences.field(end)})
     return Form({**fields, "filters": _sent(filters)})
 
 
-def fill_from_share(share: Share) -> Form:
-    times = {"from": share.range_start, "to": share.range_end, "expires_at": share.expires_at}
+def fill_from_share(share: Share, preferences: Preferences) -> Form:
     filters = Filters.from_json(dict(share.filters), ACCOUNT_FILTERS, Problems())
     return Form(
         {
@@ -52,31 +50,36 @@ def fill_from_share(share: Share) -> Form:
             "embed_origins": "\n".join(share.embed_origins),
             "filters": _sent(filters),
             "remove_password": False,
-            **{name: _local(at) if at else "" for name, at in times.items()},
+            **{name: preferences.field(at) for name, at in _times(share).items()},
         }
     )
 
 
-def read_fields(form: Form) -> dict[str, Any]:
-    """Return the fields of a request. Blank ones are null; a number that is none is sent as it is, and refused."""
+def read_fields(form: Form, preferences: Preferences, share: Share | None = None) -> dict[str, Any]:
+    """Return the fields of a request. Blank ones are null; a number that is none is sent as it is, and refused.
+
+    `share`: that the form showed.
+    """
     fields: dict[str, Any] = {name: form.text(name).strip() or None for name in _TEXTS}
     number = form.text("hide_below").strip()
+    shown = _times(share)
     filters: dict[str, list[str]] = {}
     for each in form.texts("filters"):
         name, _, value = each.partition("=")
         filters.setdefault(name, []).append(value)
     return {
         **fields,
-        **{name: read_timestamp(form.text(name), "") for name in _TIMES},
+        **{name: preferences.read_field(form.text(name), name, at) for name, at in shown.items()},
         "hide_below": int(number) if number.isascii() and number.isdigit() and len(number) < 5 else number or None,
         "embed_origins": form.text("embed_origins").split(),
         "filters": filters,
     }
 
 
-def read_change(form: Form, share: Share) -> dict[str, Any]:
+def read_change(form: Form, share: Share, preferences: Preferences) -> dict[str, Any]:
     """Return the fields that differ from the share: an expiry in the past may stay, and so does the password."""
-    sent, before = read_fields(form), read_fields(fill_from_share(share))
+    stored = fill_from_share(share, preferences)
+    sent, before = (read_fields(each, preferences, share) for each in (form, stored))
     changed = {name: value for name, value in sent.items() if value != before[name]}
     return changed | ({"password": None} if form.is_checked("remove_password") else {})
 
@@ -105,7 +108,6 @@ def _sent(filters: Filters) -> list[str]:
     return [f"{name}={value}" for name, value in filters.to_query()]
 
 
-def _local(at: datetime) -> str:
-    """Return what an input of date and time shows: seconds only if there are any."""
-    text = timestamp(at)[:19]
-    return text.removesuffix(":00") if at.second == 0 else text
+def _times(share: Share | None) -> dict[str, datetime | None]:
+    times = (share.range_start, share.range_end, share.expires_at) if share else (None,) * len(_TIMES)
+    return dict(zip(_TIMES, times, strict=True))

@@ -255,7 +255,10 @@ def _read_call(asked: _Asked) -> tuple[StatsCall, dict[str, Any]]:
         choice = bounds.choose(request.query_params, share, since=opened.since, now=now)
     except bounds.NotStarted:
         choice = bounds.choose({}, bounds.without_range(share), since=opened.since, now=now)
-        context = {"refusal": f"These statistics begin on {share.range_start:%-d %b %Y}.", "is_few": True}
+        context = {
+            "refusal": f"These statistics begin on {choice.preferences.day(share.range_start or now)}.",
+            "is_few": True,
+        }
     return statistics.read_call(request, choice, offered_filters(share), now, hide_below=share.hide_below), context
 
 

@@ -23,7 +23,7 @@ _ONE = f"{_ALL}/{{id}}"
 _PER_PAGE = 25
 _EDIT = EditForm(
     service.get,
-    lambda share, _: form.fill_from_share(share),
+    form.fill_from_share,
     secrets=lambda share: {"password": share.password_hash},
 )
 
@@ -41,13 +41,13 @@ class SharePages(Pages[Deps]):
         ]
 
     async def new(self, call: PageCall) -> Response:
-        zone = call.request.cookies.get("timezone", "")
-        filled = call.form if call.error else form.fill_from_state(call.request.query_params, zone, self._deps.clock())
+        state, now = call.request.query_params, self._deps.clock()
+        filled = call.form if call.error else form.fill_from_state(state, call.preferences, now)
         return call.render("shares/new.html", filled, **await self._choices(call, filled))
 
     async def create(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)
-        new, problems = parse(NewShare, form.read_fields(call.form))
+        new, problems = parse(NewShare, form.read_fields(call.form, call.preferences))
         share = await service.create(self._deps, call.session, new, problems)
         return redirect(f"{_ALL}/{share.id}", "share-created")
 
@@ -60,7 +60,7 @@ class SharePages(Pages[Deps]):
     async def change(self, call: PageCall) -> Response:
         share = await service.get(self._deps, call.session, call.id)
         self._auth.require_active_plan(call.session)
-        change, problems = parse(ShareChange, form.read_change(call.form, share))
+        change, problems = parse(ShareChange, form.read_change(call.form, share, call.preferences))
         await service.change(self._deps, call.session, share.id, change, problems)
         return redirect(f"{_ALL}/{share.id}", "saved")
 

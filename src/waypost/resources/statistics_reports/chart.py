@@ -8,6 +8,8 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
+from waypost.kit.preferences import Preferences
+
 WIDTH, HEIGHT = 552, 210
 """As it is shown, in CSS pixels."""
 
@@ -23,7 +25,7 @@ _STEPS = (1, 2, 5)
 _MAX_LINES = 4
 
 
-def draw(values: Sequence[int], labels: Sequence[str]) -> bytes:
+def draw(values: Sequence[int], labels: Sequence[str], preferences: Preferences) -> bytes:
     """Return a PNG file. `labels`: below the bars; some of many, and an empty one is left out."""
     image = Image.new("RGBA", (WIDTH * _SCALE, HEIGHT * _SCALE), (0, 0, 0, 0))
     canvas = ImageDraw.Draw(image)
@@ -37,7 +39,7 @@ def draw(values: Sequence[int], labels: Sequence[str]) -> bytes:
 
     for value in range(0, top + 1, step):
         canvas.line((_LEFT * _SCALE, y(value), (WIDTH - _RIGHT) * _SCALE, y(value)), _LINE, _SCALE)
-        canvas.text(((_LEFT - 8) * _SCALE, y(value)), _short(value), _LABEL, font, anchor="rm")
+        canvas.text(((_LEFT - 8) * _SCALE, y(value)), preferences.short(value), _LABEL, font, anchor="rm")
     slot = (WIDTH - _LEFT - _RIGHT) * _SCALE / len(values)
     is_labelled = len(values) <= MAX_LABELLED
     for index, (value, label) in enumerate(zip(values, labels, strict=True)):
@@ -47,7 +49,7 @@ def draw(values: Sequence[int], labels: Sequence[str]) -> bytes:
             bar = (round(left + gap), round(min(y(value), y(0) - _SCALE)), round(left + slot - gap), round(y(0)))
             canvas.rounded_rectangle(bar, 3 * _SCALE, _BAR, corners=(True, True, False, False))
         if is_labelled:
-            canvas.text((left + slot / 2, y(value) - 4 * _SCALE), f"{value:,}", _LABEL, font, anchor="mb")
+            canvas.text((left + slot / 2, y(value) - 4 * _SCALE), preferences.number(value), _LABEL, font, anchor="mb")
         canvas.text((left + slot / 2, (HEIGHT - 4) * _SCALE), label, _LABEL, font, anchor="mb")
     file = BytesIO()
     image.save(file, "PNG", optimize=True)
@@ -62,10 +64,3 @@ def _step(most: int) -> int:
             if -(-most // (each * power)) <= _MAX_LINES:
                 return each * power
         power *= 10
-
-
-def _short(value: int) -> str:
-    for unit, sign in ((1_000_000_000, "bn"), (1_000_000, "m"), (1_000, "k")):
-        if value >= unit:
-            return f"{value / unit:g}{sign}"
-    return str(value)

@@ -11,10 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from waypost import mail
-from waypost.kit.preferences import DEFAULT
+from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.dashboard import rendering, value_lists
 from waypost.resources.clicks.dashboard.value_lists import ValueBar
 from waypost.resources.clicks.filters import Clause, Filters, FilterValue
@@ -42,7 +41,8 @@ class ReportScope(NamedTuple):
     name: str
     """Of the account, the tag, or the short URL."""
     period: ReportPeriod
-    timezone: str
+    preferences: Preferences
+    """Of the recipient."""
 
 
 class ReportUrls(NamedTuple):
@@ -59,11 +59,13 @@ class ReportEmail:
     html: str
     days: Sequence[tuple[date, int]]
     """Clicks of each day, for the picture. Empty without clicks."""
+    preferences: Preferences
 
     def draw(self) -> bytes:
         is_week = len(self.days) <= chart.MAX_LABELLED
-        labels = [f"{day:%a %-d}" if is_week else f"{day:%-d %b}" * (day.day % 7 == 1) for day, _ in self.days]
-        return chart.draw([clicks for _, clicks in self.days], labels)
+        shown = self.preferences
+        labels = [f"{day:%a %-d}" if is_week else shown.day_of_year(day) * (day.day % 7 == 1) for day, _ in self.days]
+        return chart.draw([clicks for _, clicks in self.days], labels, shown)
 
 
 def filters_of(subject: ReportSubject) -> Filters:
@@ -73,55 +75,58 @@ def filters_of(subject: ReportSubject) -> Filters:
 def write(
     scope: ReportScope, days: ReportDays, before: ReportDays, query: StatsQuery, found: Statistics, urls: ReportUrls
 ) -> ReportEmail:
-    zone, subject = ZoneInfo(query.timezone), scope.subject
+    preferences, subject = scope.preferences, scope.subject
     name = " ".join(scope.name.split())
     name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     clicks = [
-        (bucket.at.astimezone(zone).date(), point.clicks)
+        (preferences.local(bucket.at).date(), point.clicks)
         for bucket, point in zip(query.buckets, found.points, strict=True)
     ]
     title = f"{NAMES[scope.period]} report: {f'links tagged {name}' if subject.tag else name}"
-    dates_before = str(before).removesuffix(f" {days.last.year}")
+    dates_before = preferences.days(*before, year=days.last.year)
     context = {
-        "preferences": DEFAULT,
+        "preferences": preferences,
         "title": title,
-        "days": days,
-        "zone": query.timezone.replace("_", " "),
-        "numbers": rendering.compare(found, dates_before),
-        "series": _series(scope.period, clicks) if found.total.clicks else (),
-        "summary": _summary(clicks),
-        "alt": "Clicks by day: " + ", ".join(f"{day:%a %-d %b} {count:,}" for day, count in clicks),
+        "days": preferences.days(*days),
+        "numbers": rendering.compare(found, dates_before, preferences),
+        "series": _series(scope.period, clicks, preferences) if found.total.clicks else (),
+        "summary": _summary(clicks, preferences),
+        "alt": "Clicks by day: "
+        + ", ".join(f"{preferences.day_of_year(day, '%a ')} {preferences.number(count)}" for day, count in clicks),
         "lists": _lists(found),
-        "statistics_url": _statistics_url(subject, days, query.timezone, urls.base),
+        "statistics_url": _statistics_url(subject, days, urls.base),
         "urls": urls,
         "image_id": mail.IMAGE_ID,
         "image_width": chart.WIDTH,
     }
     return ReportEmail(
-        f"{title}, {found.total.clicks:,} click{'' if found.total.clicks == 1 else 's'}",
+        f"{title}, {preferences.number(found.total.clicks)} click{'' if found.total.clicks == 1 else 's'}",
         _environment().get_template("email.txt").render(context),
         _environment().get_template("email.html").render(context),
         clicks if found.total.clicks else (),
+        preferences,
     )
 
 
-def _series(period: ReportPeriod, clicks: Sequence[tuple[date, int]]) -> list[tuple[str, int]]:
+def _series(
+    period: ReportPeriod, clicks: Sequence[tuple[date, int]], preferences: Preferences
+) -> list[tuple[str, int]]:
     """Return the clicks of each day of a week, or of each week of a month."""
     if period == "week":
-        return [(f"{day:%a %-d %b}", count) for day, count in clicks]
+        return [(preferences.day_of_year(day, "%a "), count) for day, count in clicks]
     weeks = [list(week) for _, week in groupby(clicks, lambda each: each[0].isocalendar()[:2])]
-    return [(_dates(week[0][0], week[-1][0]), sum(count for _, count in week)) for week in weeks]
+    return [
+        (preferences.days(week[0][0], week[-1][0], year=week[0][0].year), sum(count for _, count in week))
+        for week in weeks
+    ]
 
 
-def _dates(first: date, last: date) -> str:
-    return f"{last:%-d %b}" if first == last else f"{first.day}–{last:%-d %b}"  # noqa: RUF001
-
-
-def _summary(clicks: Sequence[tuple[date, int]]) -> str:
+def _summary(clicks: Sequence[tuple[date, int]], preferences: Preferences) -> str:
     day, most = max(clicks, key=lambda each: each[1])
     average = sum(count for _, count in clicks) / len(clicks)
-    rounded = f"{average:,.0f}" if average >= 10 else f"{average:.1f}"
-    return f"Most clicks came on {day:%A, %-d %b}: {most:,}. The average is {rounded} a day."
+    rounded = preferences.number(average, 0 if average >= 10 else 1)
+    named = preferences.day_of_year(day, "%A, ")
+    return f"Most clicks came on {named}: {preferences.number(most)}. The average is {rounded} a day."
 
 
 def _lists(found: Statistics) -> list[tuple[str, Sequence[ValueBar], int]]:
@@ -138,8 +143,8 @@ def _lists(found: Statistics) -> list[tuple[str, Sequence[ValueBar], int]]:
     ]
 
 
-def _statistics_url(subject: ReportSubject, days: ReportDays, timezone: str, base_url: str) -> str:
-    parameters = [("period", "custom"), ("from", f"{days.first}"), ("to", f"{days.last}"), ("timezone", timezone)]
+def _statistics_url(subject: ReportSubject, days: ReportDays, base_url: str) -> str:
+    parameters = [("period", "custom"), ("from", f"{days.first}"), ("to", f"{days.last}")]
     path = f"/links/{subject.link_id}" if subject.link_id else "/stats"
     return f"{base_url}{path}?{urlencode(parameters + filters_of(subject).to_query())}"
 

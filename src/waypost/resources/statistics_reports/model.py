@@ -9,6 +9,7 @@ from sqlalchemy import Column, ForeignKeyConstraint, Index, String, Table, Text
 
 from waypost.accounts import Person
 from waypost.database import Id, Instant, metadata
+from waypost.kit.preferences import Preferences
 from waypost.resources.statistics_reports.periods import ReportPeriod
 from waypost.worker.jobs import JobKind, JobQueue
 
@@ -28,7 +29,7 @@ report_subscriptions = Table(
     Column("tag", Text),  # the links with this tag, or one link; neither: the account
     Column("tag_id", Id),  # of the tag, which may get another name
     Column("link_id", Id),
-    Column("timezone", Text, nullable=False),
+    Column("timezone", Text, nullable=False),  # only read by versions in which people have none
     Column("sent_until", Instant),  # the end of the latest reported period
     Column("sent_at", Instant),
     Column("problem", Text),  # why the latest report was not sent
@@ -65,11 +66,12 @@ class ReportSubscription:
     person_id: UUID
     period: ReportPeriod
     subject: ReportSubject
-    timezone: str
     sent_until: datetime | None
     sent_at: datetime | None
     problem: str | None
     created_at: datetime
+    preferences: Preferences
+    """Of the person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from starlette.routing import Route
 from waypost.context import Context
 from waypost.kit.errors import or_not_found
 from waypost.kit.ids import parse_id, require_id
-from waypost.kit.timezones import UTC_NAME, zone_names
-from waypost.resources.clicks.dashboard.time_range import ZONES
 from waypost.resources.links.form.choices import find_choices
 from waypost.resources.statistics_reports import periods, service, unsubscribing
 from waypost.resources.statistics_reports.model import ReportSubject
@@ -17,8 +15,6 @@ from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, redirect, shows
 
 PATH = "/stats/reports"
-_ZONE = "timezone"
-"""The cookie with the browser's time zone."""
 
 
 class ReportPages(Pages[Context]):
@@ -43,8 +39,7 @@ class ReportPages(Pages[Context]):
     async def _find(self, call: PageCall) -> dict[str, Any]:
         """A link or tag in the query is what a new subscription is about."""
         account, link_id = call.session.account, parse_id(call.form.text("link_id") or call.query("link_id"))
-        tag, zone = call.query("tag"), call.request.cookies.get(_ZONE, "")
-        zone = zone if zone in zone_names() else UTC_NAME
+        tag = call.query("tag")
         async with self._deps.db.read() as tx:
             tags = [*(await find_choices(tx, account.id)).tags]
             if tag and tag not in tags and await service.has_links(tx, account.id, tag):
@@ -61,8 +56,6 @@ class ReportPages(Pages[Context]):
             "link_id": link_id,
             "tag": tag,
             "tags": [("", f"All links of {account.name}"), *((each, f"Links tagged {each}") for each in tags)],
-            "zone": zone,
-            "zones": [(each, each.replace("_", " ")) for each in dict.fromkeys([zone, *ZONES])],
             "periods": [
                 ("week", "Every Monday, about the last week"),
                 ("month", "Every first of a month, about the last month"),
@@ -79,7 +72,6 @@ class ReportPages(Pages[Context]):
             period=form.text("period"),
             tag=form.text("tag"),
             link_id=require_id(form.text("link_id")) if form.text("link_id") else None,
-            timezone=form.text("timezone"),
         )
         return redirect(PATH, "report-subscribed")
 

@@ -22,14 +22,6 @@ class ReportDays(NamedTuple):
     def range(self, zone: tzinfo) -> TimeRange:
         return TimeRange(midnight(self.first, zone), midnight(self.last + _DAY, zone))
 
-    def __str__(self) -> str:
-        """24–30 Dec 2029"""  # noqa: RUF002
-        first, last = self
-        if first.year != last.year:
-            return f"{first:%-d %b %Y} – {last:%-d %b %Y}"  # noqa: RUF001
-        start = f"{first.day}–" if first.month == last.month else f"{first:%-d %b} – "  # noqa: RUF001
-        return f"{start}{last:%-d %b %Y}"
-
 
 def last_days(period: ReportPeriod, zone: tzinfo, now: datetime) -> ReportDays:
     """Return the last full week or month."""

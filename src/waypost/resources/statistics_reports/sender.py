@@ -7,10 +7,9 @@ commit that records it. Then it has the same Message-ID, by which mail programs 
 import asyncio
 from base64 import b64encode
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from waypost import accounts, audit, mail
 from waypost.accounts import Account, Person
@@ -21,7 +20,7 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.kit.ids import new_id
-from waypost.kit.timezones import UTC_NAME
+from waypost.kit.preferences import DEFAULT
 from waypost.outbound import Unreachable
 from waypost.resources.clicks.dashboard.statistics import read_comparable
 from waypost.resources.clicks.model import Subject
@@ -35,6 +34,8 @@ from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls
 from waypost.worker import jobs
 from waypost.worker.jobs import Again, Job
 
+_MAX_SHIFT = timedelta(days=2)
+"""Of the end of a period: the person may have another time zone since the latest report."""
 MAX_ATTEMPTS = 9
 """Of one report, in about three hours."""
 NO_TAG = "No link has this tag."
@@ -69,7 +70,7 @@ class ReportSender:
             subscription = await store.find(tx, job.id)
         if subscription is None:
             return None
-        again = Again(periods.next_time(subscription.period, ZoneInfo(subscription.timezone), now))
+        again = Again(periods.next_time(subscription.period, subscription.preferences.zone, now))
         try:
             is_kept = await self._send_due(job, subscription, now)
         except _Skipped as error:
@@ -82,23 +83,23 @@ class ReportSender:
             return again if is_kept else None
         return again
 
-    async def send_now(self, account: Account, to: str, period: ReportPeriod, actor: Actor) -> ReportDays:
-        """Send a report of the account to any address. Return its days.
+    async def send_now(self, account: Account, to: str, period: ReportPeriod, actor: Actor) -> str:
+        """Send a report of the account to any address. Return its days as a text.
 
         Raises Invalid, and Unreachable if the server refuses it.
         """
         now, recipient = self.context.clock(), address_digest(to)
         async with self.context.db.write() as tx:
             person = await people.find_by_email(tx, to)
-            zone = await store.find_zone(tx, account.id, person.id) if person else None
+            is_member = person and await memberships.find_member(tx, account.id, person.id)
             if await store.is_unsubscribed(tx, recipient):
                 raise Invalid({"--to": [UNSUBSCRIBED]})
             if not await mail.count(tx, to, "statistics", now):
                 raise Invalid({"--to": [TOO_MANY]})
-        zone = zone or UTC_NAME
-        days = periods.last_days(period, ZoneInfo(zone), now)
+        preferences = person.preferences if person and is_member else DEFAULT
+        days = periods.last_days(period, preferences.zone, now)
         urls = ReportUrls(self.context.base_url, self.urls.url(to), "")
-        of_account = ReportScope(account.id, ReportSubject(), account.name, period, zone)
+        of_account = ReportScope(account.id, ReportSubject(), account.name, period, preferences)
         report = await self._write(of_account, days, urls, now)
         await self._send(report, to, f"{new_id()}", urls)
         async with self.context.db.write() as tx:
@@ -106,14 +107,14 @@ class ReportSender:
             await audit.record(
                 tx, actor, "statistics_report.sent", now, Item(account.id, account.name), details=details
             )
-        return days
+        return preferences.days(*days)
 
     async def _send_due(self, job: Job, subscription: ReportSubscription, now: datetime) -> bool:
         """Return whether the subscription is kept. Raises _Skipped."""
-        zone = ZoneInfo(subscription.timezone)
+        zone = subscription.preferences.zone
         days = periods.last_days(subscription.period, zone, now)
         until = days.range(zone).end
-        if subscription.sent_until and subscription.sent_until >= until:
+        if subscription.sent_until and subscription.sent_until > until - _MAX_SHIFT:
             return True
         async with self.context.db.write() as tx:
             if not await jobs.lock(tx, job):
@@ -128,7 +129,7 @@ class ReportSender:
                 raise _Skipped(TOO_MANY)
         to, base_url = due.person.email, self.context.base_url
         urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
-        scope = ReportScope(due.account.id, due.subject, due.name, subscription.period, subscription.timezone)
+        scope = ReportScope(due.account.id, due.subject, due.name, subscription.period, subscription.preferences)
         report = await self._write(scope, days, urls, now)
         await self._send(report, to, f"{subscription.id}.{days.first}", urls)
         async with self.context.db.write() as tx:
@@ -155,10 +156,10 @@ class ReportSender:
         return _Due(account, member.person, subject, name)
 
     async def _write(self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime) -> ReportEmail:
-        zone, filters = ZoneInfo(scope.timezone), content.filters_of(scope.subject)
+        preferences, filters = scope.preferences, content.filters_of(scope.subject)
         before = periods.days_before(scope.period, days.first)
         query, earlier = (
-            replace(new_stats_query(each.range(zone), "day", scope.timezone), filters=filters)
+            replace(new_stats_query(each.range(preferences.zone), "day", preferences.timezone), filters=filters)
             for each in (days, before)
         )
         query = replace(query, comparison=earlier)

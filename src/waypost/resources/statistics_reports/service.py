@@ -3,7 +3,6 @@
 import contextlib
 from dataclasses import replace
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from waypost import accounts, audit
 from waypost.accounts.sessions.store import Session
@@ -12,7 +11,6 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.timezones import zone_names
 from waypost.resources import links
 from waypost.resources.links import labels
 from waypost.resources.links.tags import store as tag_store
@@ -36,7 +34,7 @@ UNKNOWN_TAG = "There is no such tag. Choose a tag of the list."
 
 
 async def subscribe(
-    context: Context, session: Session, *, period: str, tag: str, link_id: UUID | None, timezone: str
+    context: Context, session: Session, *, period: str, tag: str, link_id: UUID | None
 ) -> ReportSubscription:
     """Raises Invalid, and NotFound for a link that the account does not have."""
     account_id, person, now = session.account.id, session.person, context.clock()
@@ -44,8 +42,6 @@ async def subscribe(
     chosen = next((each for each in PERIODS if each == period), None)
     if chosen is None:
         problems.add("period", f"This must be one of: {', '.join(PERIODS)}.")
-    if timezone not in zone_names():
-        problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
     if person.confirmed_at is None:
         problems.add("body", UNCONFIRMED)
     async with context.db.write() as tx:
@@ -66,10 +62,11 @@ async def subscribe(
         problems.raise_if_any()
         if chosen is None or name is None:
             raise NotFound
-        new = ReportSubscription(new_id(), account_id, person.id, chosen, subject, timezone, None, None, None, now)
+        preferences = person.preferences
+        new = ReportSubscription(new_id(), account_id, person.id, chosen, subject, None, None, None, now, preferences)
         await store.add(tx, new, digest_of(person))
         await store.remove_unsubscribed(tx, digest_of(person))
-        run_at = periods.next_time(chosen, ZoneInfo(timezone), now)
+        run_at = periods.next_time(chosen, preferences.zone, now)
         await jobs.enqueue(tx, SEND_JOB, {}, now=now, run_at=run_at, account_id=account_id, id_=new.id)
         await _record(tx, session.actor, "statistics_report.subscribed", new, name, context)
     return new
@@ -103,7 +100,7 @@ async def list_of_person(context: Context, session: Session) -> list[ListedSubsc
             if account is None:
                 continue
             name = await name_subject(tx, account, each.subject, shared_domain=context.shared_domain)
-            next_at = periods.next_time(each.period, ZoneInfo(each.timezone), now)
+            next_at = periods.next_time(each.period, each.preferences.zone, now)
             listed.append(ListedSubscription(each, account.name, name or "", next_at))
     return listed
 

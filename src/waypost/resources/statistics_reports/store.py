@@ -8,7 +8,9 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, select, update
 
+from waypost.accounts.model import people
 from waypost.database import Tx, upsert
+from waypost.kit.preferences import stored_preferences
 from waypost.resources.statistics_reports.model import (
     ReportSubject,
     ReportSubscription,
@@ -18,14 +20,16 @@ from waypost.resources.statistics_reports.model import (
 
 _c = report_subscriptions.c
 _SUBSCRIPTION = select(
-    *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "tag_id", "timezone")),
+    *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "tag_id")),
     *(_c[name] for name in ("sent_until", "sent_at", "problem", "created_at")),
-)
+    *(people.c[name] for name in ("timezone", "date_format", "number_format")),
+).join_from(report_subscriptions, people, people.c.id == _c.person_id)
 
 
 async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
-    names = ("id", "account_id", "person_id", "period", "timezone", "created_at")
-    row = {name: getattr(new, name) for name in names} | asdict(new.subject) | {"recipient": recipient}
+    names = ("id", "account_id", "person_id", "period", "created_at")
+    row = {name: getattr(new, name) for name in names} | asdict(new.subject)
+    row |= {"recipient": recipient, "timezone": new.preferences.timezone}
     await tx.execute(insert(report_subscriptions), row)
 
 
@@ -44,13 +48,6 @@ async def list_of_person(tx: Tx, person_id: UUID) -> list[ReportSubscription]:
 async def list_of_account(tx: Tx, account_id: UUID, after: UUID, limit: int) -> list[ReportSubscription]:
     query = _SUBSCRIPTION.where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)
     return [_subscription(row) for row in await tx.execute(query)]
-
-
-async def find_zone(tx: Tx, account_id: UUID, person_id: UUID) -> str | None:
-    """Return the time zone of the person's latest subscription in the account."""
-    query = select(_c.timezone).where(_c.account_id == account_id, _c.person_id == person_id)
-    zone: str | None = await tx.scalar(query.order_by(_c.id.desc()).limit(1))
-    return zone
 
 
 async def record_sent(tx: Tx, sent: ReportSubscription, recipient: str, until: datetime, now: datetime) -> None:
@@ -97,5 +94,7 @@ async def remove_unsubscribed(tx: Tx, recipient: str) -> None:
 
 
 def _subscription(row: Sequence[Any]) -> ReportSubscription:
-    id_, account_id, person_id, period, tag, link_id, tag_id, *rest = row
-    return ReportSubscription(id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest)
+    id_, account_id, person_id, period, tag, link_id, tag_id, until, sent_at, problem, created_at, *preferences = row
+    subject, read_with = ReportSubject(tag, link_id, tag_id), stored_preferences(*preferences)
+    sent = until, sent_at, problem
+    return ReportSubscription(id_, account_id, person_id, period, subject, *sent, created_at, read_with)

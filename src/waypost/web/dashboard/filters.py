@@ -109,7 +109,7 @@ def day(context: Mapping[str, Any], at: datetime | str | date) -> Markup | str:
 def time(context: Mapping[str, Any], at: datetime | str, *, zone: bool = True) -> Markup:
     """28 Nov 2026, 14:05 Europe/Berlin. `at`: may be as in JSON. `zone`: unless it is named above."""
     at, preferences = _instant(at), _preferences(context)
-    return _element(context, at, f"{preferences.time(at)} {preferences.zone_name if zone else ''}".strip())
+    return _element(context, at, preferences.zoned(at) if zone else preferences.time(at))
 
 
 def number(context: Mapping[str, Any], count: float) -> str:

@@ -1,8 +1,8 @@
 """The latest clicks as they arrive, over server-sent events.
 
 Two queries a second for all open streams of this process, none if no stream is open: for new clicks, and for sessions
-that no longer show the account, whose streams end. Each message has all the latest clicks and is rendered once: a slow
-reader misses messages, but no clicks.
+that no longer show the account, whose streams end. Each message has all the latest clicks and is rendered once for all
+who read times and numbers alike: a slow reader misses messages, but no clicks.
 
 When all streams are in use, a new one replaces the oldest of the account with most streams: no account can keep the
 others out.
@@ -19,6 +19,7 @@ from uuid import UUID
 from starlette.responses import StreamingResponse
 
 from waypost.kit.errors import Unavailable
+from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.model import Subject
 from waypost.web.streaming import StreamedResponse
 
@@ -38,7 +39,7 @@ _HEADERS = {
 
 CountLatest = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
 """Returns recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
-RenderLatest = Callable[[Subject], Awaitable[str]]
+RenderLatest = Callable[[Subject, Preferences], Awaitable[str]]
 """Returns the latest clicks of a subject as HTML. Raises Unavailable."""
 
 
@@ -53,9 +54,10 @@ FindActive = Callable[[Collection[Viewer]], Awaitable[Collection[Viewer]]]
 
 @dataclass(eq=False, slots=True)
 class _Channel:
-    """The messages about one subject."""
+    """The messages about one subject, for people with equal preferences."""
 
     subject: Subject
+    preferences: Preferences
     streams: int = 0
     count: int = -1
     message: str = ""
@@ -92,17 +94,18 @@ class LiveClicks:
         self._render = render
         self._find_active = find_active
         self._is_shutting_down = is_shutting_down
-        self._channels: dict[Subject, _Channel] = {}
+        self._channels: dict[tuple[Subject, Preferences], _Channel] = {}
         self._streams: list[_Stream] = []
         """In the order in which they were opened."""
         self._polling: asyncio.Task[None] | None = None
 
-    def stream(self, subject: Subject, viewer: Viewer) -> StreamingResponse | None:
+    def stream(self, subject: Subject, preferences: Preferences, viewer: Viewer) -> StreamingResponse | None:
         """Return None if the process is about to end."""
         if self._is_shutting_down():
             return None
         self._replace_one(viewer.account_id)
-        channel = self._channels.setdefault(subject, _Channel(subject))
+        key = subject, preferences
+        channel = self._channels.setdefault(key, _Channel(*key))
         channel.streams += 1
         stream = _Stream(viewer, channel)
         self._streams.append(stream)
@@ -114,7 +117,7 @@ class LiveClicks:
             if not stream.is_replaced:
                 self._streams.remove(stream)
             if not channel.streams:
-                del self._channels[subject]
+                del self._channels[key]
 
         messages = self._messages(stream)
         return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, read_timeout=READ_TIMEOUT)
@@ -178,10 +181,10 @@ class LiveClicks:
             if stream.viewer not in active:
                 stream.is_over = True
                 stream.channel.wake()
-        counts = await self._count({subject.id for subject in self._channels})
-        for subject, channel in list(self._channels.items()):
+        counts = await self._count({subject.id for subject, _ in self._channels})
+        for (subject, preferences), channel in list(self._channels.items()):
             count = counts.get(subject.id, 0)
             if count != channel.count:
-                lines = (f"data: {line}\n" for line in (await self._render(subject)).splitlines())
+                lines = (f"data: {line}\n" for line in (await self._render(subject, preferences)).splitlines())
                 channel.count, channel.message = count, f"event: clicks\n{''.join(lines)}\n"
                 channel.wake()

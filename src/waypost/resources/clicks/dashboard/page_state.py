@@ -51,8 +51,8 @@ class PageState:
 
     def hidden(self) -> list[tuple[str, str]]:
         """Return what the form of the time range has no fields for."""
-        metric = [("metric", value) for name, value in self.parameters.items() if name == "metric"]
-        return metric + self.filters.to_query()
+        names = {"metric"} if self.is_shared else {"metric", "timezone"}
+        return [pair for pair in self.parameters.items() if pair[0] in names] + self.filters.to_query()
 
     def cleared(self) -> str:
         return replace(self, filters=Filters()).url()

@@ -17,6 +17,7 @@ from waypost.audit import store as audit_store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
 from waypost.context import Context
+from waypost.kit.preferences import Preferences
 from waypost.resources import domains, links
 from waypost.resources.clicks.dashboard import latest, live, rendering, statistics, time_range, value_lists
 from waypost.resources.clicks.dashboard.page_state import PageState
@@ -43,7 +44,7 @@ from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragme
 _MAX_CHANGES = 200
 """Entries of the audit log that are looked at for marks."""
 _NO_REQUEST = Request({"type": "http", "headers": [], "query_string": b""})
-"""A live message is rendered once for all open streams."""
+"""A live message is rendered once for all open streams of equal preferences."""
 
 
 class StatsPages(Pages[Context]):
@@ -72,7 +73,7 @@ class StatsPages(Pages[Context]):
 
     async def _account(self, call: PageCall) -> Response:
         session, deps = call.session, self._deps
-        asked = self._ask(call.request, ACCOUNT_FILTERS, since=session.account.created_at)
+        asked = self._ask(call, ACCOUNT_FILTERS, since=session.account.created_at)
         context = await self._read(asked, Subject(session.account.id))
         context |= {
             "live_url": "/stats/live",
@@ -95,7 +96,7 @@ class StatsPages(Pages[Context]):
             found = await health.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
             tag_colors = await tag_store.find_colors(tx, session.account.id, link.tags)
-        asked = self._ask(call.request, LINK_FILTERS, since=link.created_at)
+        asked = self._ask(call, LINK_FILTERS, since=link.created_at)
         context = await self._read(asked, Subject(session.account.id, link.id), routed)
         context |= {
             "link": link,
@@ -124,10 +125,10 @@ class StatsPages(Pages[Context]):
             entries, _ = await audit_store.list_before(tx, link.account_id, of_link, None, limit=_MAX_CHANGES)
         return entries
 
-    def _ask(self, request: Request, offered: Collection[FilterName], *, since: datetime) -> StatsCall:
-        now, zone = self._deps.clock(), request.cookies.get(statistics.ZONE_COOKIE, "")
-        choice = time_range.choose(request.query_params, browser_zone=zone, since=since, now=now)
-        return statistics.read_call(request, choice, offered, now)
+    def _ask(self, call: PageCall, offered: Collection[FilterName], *, since: datetime) -> StatsCall:
+        now = self._deps.clock()
+        choice = time_range.choose(call.request.query_params, call.preferences, since=since, now=now)
+        return statistics.read_call(call.request, choice, offered, now)
 
     async def _read(self, asked: StatsCall, subject: Subject, routed: LinkRouting | None = None) -> dict[str, Any]:
         context: dict[str, Any] = {}
@@ -157,7 +158,7 @@ class StatsPages(Pages[Context]):
             async with deps.db.point_read() as tx:
                 link = await links.get(tx, subject.account_id, link_id)
             subject, since = Subject(subject.account_id, link.id), link.created_at
-        asked = self._ask(call.request, LINK_FILTERS if link_id else ACCOUNT_FILTERS, since=since)
+        asked = self._ask(call, LINK_FILTERS if link_id else ACCOUNT_FILTERS, since=since)
         async with deps.click_store.reader(deps.db, subject.account_id) as reader:
             return await statistics.read_file(asked, _OfSubject(deps, reader, subject, asked.now, None))
 
@@ -171,17 +172,18 @@ class StatsPages(Pages[Context]):
             async with self._deps.db.point_read() as tx:
                 link = await links.get(tx, session.account.id, link_id)
             subject = Subject(session.account.id, link.id)
-        return self.live.stream(subject, live.Viewer(session.id, session.account.id)) or Response(status_code=204)
+        viewer = live.Viewer(session.id, session.account.id)
+        return self.live.stream(subject, call.preferences, viewer) or Response(status_code=204)
 
     async def _find_active(self, viewers: Collection[live.Viewer]) -> set[live.Viewer]:
         async with self._deps.db.read() as tx:
             found = await sessions.find_showing(tx, [each.session_id for each in viewers], self._deps.clock())
         return {live.Viewer(*each) for each in found} & set(viewers)
 
-    async def _render_latest(self, subject: Subject) -> str:
+    async def _render_latest(self, subject: Subject, preferences: Preferences) -> str:
         async with self._deps.click_store.reader(self._deps.db) as reader:
             clicks = await latest.find_latest(self._deps, reader, ClickSelection(subject))
-        return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=clicks)
+        return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=clicks, preferences=preferences)
 
 
 class _OfSubject:
@@ -228,9 +230,9 @@ class _OfSubject:
         if routed.updated_at > start:  # clicks before it had other weights, or none
             query = replace(call.query, range=TimeRange(routed.updated_at, end), buckets=[], comparison=None)
             found = await self.read(query, ["target"])
-            since = f" since {routed.updated_at.astimezone(call.choice.zone):%-d %b %Y, %H:%M}"
+            since = f" since {call.choice.preferences.time(routed.updated_at)}"
         clicks = {each.value: each.clicks for each in found.lists["target"]}
-        return value_lists.describe_split(clicks, found.total, routed, since)
+        return value_lists.describe_split(clicks, found.total, routed, since, call.choice.preferences)
 
     async def find_names(self, filters: Filters) -> dict[str, str]:
         account = self._subject.account_id

@@ -3,25 +3,19 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from waypost.audit.model import AuditEntry
 from waypost.kit.clock import from_microseconds
+from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.dashboard.value_lists import name_value, source_name
 from waypost.resources.clicks.model import Click, StatsTotals
-from waypost.resources.clicks.stats.query import Interval
 from waypost.resources.clicks.stats.read import Statistics
 
 METRICS = {"clicks": "Clicks", "visitors": "Visitors", "scans": "QR scans"}
-_LABELS: dict[Interval, str] = {
-    "hour": "%-d %b %Y, %H:%M",
-    "day": "%a, %-d %b %Y",
-    "week": "Week of %-d %b %Y",
-    "month": "%B %Y",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +27,7 @@ class StatNumber:
     """None if there is nothing to compare with."""
     dates: str
     """Of the comparison."""
+    preferences: Preferences
 
     @property
     def name(self) -> str:
@@ -46,7 +41,7 @@ class StatNumber:
         if self.count == self.before:
             return "as many"
         percent = round(100 * abs(self.count - self.before) / self.before) if self.before else 0
-        difference = f"{percent:,}% " if 0 < percent < 100_000 else ""
+        difference = f"{self.preferences.number(percent)}% " if 0 < percent < 100_000 else ""
         return f"{difference}{'more' if self.count > self.before else 'fewer'}"
 
     @property
@@ -93,22 +88,26 @@ def metrics(*, hides: bool) -> Mapping[str, str]:
 
 
 def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
-    return compare(found, choice.comparison_dates)
+    return compare(found, choice.comparison_dates, choice.preferences)
 
 
-def compare(found: Statistics, dates: str) -> list[StatNumber]:
+def compare(found: Statistics, dates: str, preferences: Preferences) -> list[StatNumber]:
     """`dates`: of the earlier time range."""
     counts, counts_before = _counts(found.total), _counts(found.previous.total) if found.previous else {}
     shown = metrics(hides=found.hidden is not None)
-    return [StatNumber(name, counts[name], counts_before.get(name), dates) for name in shown]
+    return [StatNumber(name, counts[name], counts_before.get(name), dates, preferences) for name in shown]
 
 
 def chart(choice: StatsChoice, found: Statistics, metric: str) -> dict[str, Any]:
     return {
         "interval": choice.query.interval,
-        "zone": choice.query.timezone,
+        "ticks": [_tick(choice, bucket.at) for bucket in choice.query.buckets],
+        "days": [choice.preferences.day_field(bucket.start) for bucket in choice.query.buckets],
+        "lastDays": [
+            choice.preferences.day_field(bucket.end - timedelta(microseconds=1)) for bucket in choice.query.buckets
+        ],
+        "separators": choice.preferences.separators,
         "at": [int(bucket.at.timestamp()) for bucket in choice.query.buckets],
-        "end": int(choice.query.range.end.timestamp()),
         "isUntilNow": choice.is_until_now,
         "name": METRICS[metric],
         "values": [counts.get(metric) for counts in _points(found)],
@@ -125,7 +124,7 @@ def marks(choice: StatsChoice, entries: Iterable[AuditEntry]) -> list[ChartMark]
     starts = [bucket.start for bucket in choice.query.buckets]
     found = [(entry.at, text) for entry in entries if (text := _mark(entry)) and starts[0] <= entry.at]
     return [
-        ChartMark(bisect_right(starts, at) - 1, f"{at.astimezone(choice.zone):%-d %b %Y, %H:%M}", text)
+        ChartMark(bisect_right(starts, at) - 1, choice.preferences.time(at), text)
         for at, text in reversed(found[:MAX_MARKS])
     ]
 
@@ -140,12 +139,35 @@ def _mark(entry: AuditEntry) -> str:
     }.get(entry.action, "")
 
 
+def label(choice: StatsChoice, at: datetime) -> str:
+    """Return the name of the interval that begins at a time."""
+    match choice.query.interval:
+        case "hour":
+            return choice.preferences.time(at)
+        case "day":
+            return choice.preferences.day(at, "%a, ")
+        case "week":
+            return f"Week of {choice.preferences.day(at)}"
+        case "month":
+            return choice.preferences.month(at)
+
+
+def _tick(choice: StatsChoice, at: datetime) -> str:
+    """Return the short name, for the axis of the chart."""
+    match choice.query.interval:
+        case "hour":
+            return choice.preferences.minute(at)
+        case "month":
+            return choice.preferences.month(at, is_short=True)
+        case _:
+            return choice.preferences.day_of_year(at)
+
+
 def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, list[int | None]]]:
     """Return the rows: time, and the count of each metric."""
-    label = _LABELS[choice.query.interval]
     shown = metrics(hides=found.hidden is not None)
     return [
-        (bucket.at.astimezone(choice.zone).strftime(label), [counts.get(name) for name in shown])
+        (label(choice, bucket.at), [counts.get(name) for name in shown])
         for bucket, counts in zip(choice.query.buckets, _points(found), strict=True)
     ]
 

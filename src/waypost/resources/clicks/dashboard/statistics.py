@@ -55,7 +55,7 @@ class StatsCall:
 
     def describe(self) -> str:
         """Return what the statistics are about, for a file."""
-        lines = [f"Statistics of {self.choice.dates}, times in {self.choice.query.timezone}."]
+        lines = [f"Statistics of {self.choice.dates}, times in {self.choice.preferences.zone_name}."]
         lines += [f"{name}: {text}" for name, text in self.state.filters.to_query()]
         return "\n".join(lines)
 
@@ -78,8 +78,6 @@ class StatsSource(Protocol):
 
 
 _ALL = "all"
-ZONE_COOKIE = "timezone"
-"""The cookie with the browser's time zone."""
 
 
 async def read_comparable(
@@ -153,7 +151,7 @@ async def _read_lists(
 ) -> tuple[Statistics, dict[str, Sequence[value_lists.ListCard] | value_lists.HeatMap | None]]:
     found = await source.read(query, source.lists.values())
     cards = value_lists.list_cards(found, await source.find_targets(call, found))
-    return found, {"cards": cards, "hours": value_lists.heat_map(found.hours)}
+    return found, {"cards": cards, "hours": value_lists.heat_map(found.hours, call.choice.preferences)}
 
 
 def respond(views: Views, call: StatsCall, template: str, context: dict[str, Any], status: int = 200) -> Response:
@@ -169,6 +167,7 @@ def respond(views: Views, call: StatsCall, template: str, context: dict[str, Any
         "comparisons": time_range.COMPARISONS,
         "metrics": list(rendering.metrics(hides=call.state.hides).values()),
         "choice": choice,
+        "preferences": choice.preferences,
         "state": call.state,
         "metric": call.metric,
         "problems": call.problems,
@@ -190,7 +189,7 @@ async def read_file(call: StatsCall, source: StatsSource) -> Response:
         raise NotFound
     if errors := {**call.choice.form.errors, **call.problems}:
         raise Invalid(errors)
-    query, at = replace(call.query, comparison=None), call.now.astimezone(call.choice.zone)
+    query, at = replace(call.query, comparison=None), call.choice.preferences.local(call.now)
     if name == _ALL:
         found = await source.read(query, source.lists.values(), csv_rows.MAX_ROWS_OF_ALL + 1)
         archive = await csv_rows.to_zip(query, found, source.lists, call.describe(), at)

@@ -5,14 +5,15 @@ No choice fails: an invalid value is reported at its field, and the default is s
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple, cast
 from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
-from waypost.kit.timezones import UTC_NAME, midnight, zone_names
+from waypost.kit.preferences import Preferences
+from waypost.kit.timezones import midnight, zone_names
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.query import (
     Interval,
@@ -38,7 +39,7 @@ ZONES = (
     "Europe/London", "Europe/Paris", "Europe/Berlin", "Europe/Athens", "Africa/Johannesburg", "Asia/Dubai",
     "Asia/Kolkata", "Asia/Singapore", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland",
 )  # fmt: skip
-"""Time zones without scripts. With scripts, the browser adds all that it knows."""
+"""Time zones that visitors of shares choose from without scripts. With scripts, the browser adds all that it knows."""
 
 _DAYS = {"7d": 7, "30d": 30, "90d": 90}
 _MAX_ROWS = 800
@@ -60,19 +61,28 @@ class StatsChoice:
     """As long as the time range: directly before it, or a year earlier."""
     form: Form
     """The values of the fields, and their errors."""
-    zone: ZoneInfo
-    zones: list[str]
-
+    preferences: Preferences
+    """Those of the reader, in the time zone that the query names, if it names one."""
     is_until_now: bool
     """Whether new clicks are in the time range."""
 
     @property
+    def zones(self) -> list[tuple[str, str]]:
+        """What visitors of a share choose from."""
+        own = self.preferences.timezone
+        return [(name, name.replace("_", " ")) for name in ([*ZONES] if own in ZONES else [own, *ZONES])]
+
+    @property
     def dates(self) -> str:
-        return _format_dates(self.query.range, self.zone)
+        return " to ".join(dict.fromkeys(map(self.preferences.day, _first_and_last(self.query.range))))
 
     @property
     def comparison_dates(self) -> str:
-        return _format_short(self.comparison.range, self.query.range, self.zone) if self.comparison else ""
+        """Without a year, if it is that of what is shown."""
+        if self.comparison is None:
+            return ""
+        year = self.preferences.local(_last(self.query.range.end)).year
+        return self.preferences.days(*_first_and_last(self.comparison.range), year=year)
 
 
 class _Ranges(NamedTuple):
@@ -82,18 +92,19 @@ class _Ranges(NamedTuple):
 
 def choose(
     parameters: Mapping[str, str],
+    preferences: Preferences,
     *,
-    browser_zone: str,
     since: datetime,
     now: datetime,
     earliest: datetime | None = None,
 ) -> StatsChoice:
-    """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time.
+    """`since`: the beginning of all time.
 
     `earliest`: before `now`. Nothing before it is shown, nor compared with.
     """
-    name = _first_valid(zone_names(), parameters.get("timezone", ""), browser_zone, UTC_NAME)
-    zone = ZoneInfo(name)
+    name = _first_valid(zone_names(), parameters.get("timezone", ""), preferences.timezone)
+    preferences = replace(preferences, timezone=name)
+    zone = preferences.zone
     period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
     interval = _first_valid(INTERVALS, parameters.get("interval", ""), "")
     compare = _first_valid(COMPARISONS, parameters.get("compare", ""), "previous_period")
@@ -105,25 +116,24 @@ def choose(
     else:
         ranges = _ranges(period, zone, since, now)
     if earliest:
-        ranges, earliest_errors = _since(earliest, ranges, zone, now)
+        ranges, earliest_errors = _since(earliest, ranges, preferences, now)
         errors |= earliest_errors
     query, interval_errors = _query(ranges.shown, interval, name)
     fields = {"period": period, "interval": interval, "timezone": name, "compare": compare, **dates}
-    zones = [*ZONES] if name in ZONES else [name, *ZONES]
     comparison = _compare(compare, period, ranges, query)
     if comparison and earliest and comparison.range.start < earliest:
         comparison = None
     form = Form(fields, errors | interval_errors)
-    return StatsChoice(query, comparison, form, zone, zones, ranges.shown.end == now)
+    return StatsChoice(query, comparison, form, preferences, ranges.shown.end == now)
 
 
-def _since(earliest: datetime, ranges: _Ranges, zone: ZoneInfo, now: datetime) -> tuple[_Ranges, Errors]:
+def _since(earliest: datetime, ranges: _Ranges, preferences: Preferences, now: datetime) -> tuple[_Ranges, Errors]:
     """Cut off what is before `earliest`."""
     errors: Errors = {}
     start, end = ranges.shown
     if end <= earliest:
-        errors["to"] = [f"Statistics are shown from {earliest.astimezone(zone):%-d %b %Y} on."]
-        start, end = _ranges(DEFAULT, zone, now, now).shown
+        errors["to"] = [f"Statistics are shown from {preferences.day(earliest)} on."]
+        start, end = _ranges(DEFAULT, preferences.zone, now, now).shown
     comparison = ranges.comparison if ranges.comparison and ranges.comparison.start >= earliest else None
     return _Ranges(TimeRange(max(start, earliest), end), comparison), errors
 
@@ -237,19 +247,5 @@ def _last(end: datetime) -> datetime:
     return end - timedelta(microseconds=1)
 
 
-def _format_short(time_range: TimeRange, shown: TimeRange, zone: tzinfo) -> str:
-    """Return the first and the last day, with a year unless it is the same as that of what is shown."""
-    first, last = time_range.start.astimezone(zone), _last(time_range.end).astimezone(zone)
-    is_same_year = first.year == last.year == _last(shown.end).astimezone(zone).year
-    end = f"{last:%-d %b}" if is_same_year else f"{last:%-d %b %Y}"
-    if first.date() == last.date():
-        return end
-    if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day}–{end}"  # noqa: RUF001
-    return f"{first:%-d %b}{'' if first.year == last.year else f' {first.year}'} – {end}"  # noqa: RUF001
-
-
-def _format_dates(time_range: TimeRange, zone: tzinfo) -> str:
-    """Return the first and the last day as text."""
-    first, last = (f"{at.astimezone(zone):%-d %b %Y}" for at in (time_range.start, _last(time_range.end)))
-    return last if first == last else f"{first} to {last}"
+def _first_and_last(time_range: TimeRange) -> tuple[datetime, datetime]:
+    return time_range.start, _last(time_range.end)

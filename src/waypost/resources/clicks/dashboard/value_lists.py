@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost.kit.preferences import Preferences
 from waypost.redirect import DEFAULT_TARGET
 from waypost.resources.clicks.filters import EMPTY_WORDS, FilterName
 from waypost.resources.clicks.model import StatsTotals
@@ -126,7 +127,7 @@ class HeatMap(NamedTuple):
     peak: str
 
 
-def heat_map(hours: Sequence[HourCount]) -> HeatMap | None:
+def heat_map(hours: Sequence[HourCount], preferences: Preferences) -> HeatMap | None:
     if not hours:
         return None
     clicks = {(weekday, hour): count for weekday, hour, count in hours}
@@ -136,7 +137,9 @@ def heat_map(hours: Sequence[HourCount]) -> HeatMap | None:
         for number, name in enumerate(_WEEKDAYS, 1)
     ]
     peak = f"Most clicks come on {_WEEKDAYS[weekday - 1]}s from {hour}:00 to {hour + 1}:00"
-    return HeatMap(days, f"{peak}: {most:,}, {most / sum(clicks.values()):.1%} of all.")
+    return HeatMap(
+        days, f"{peak}: {preferences.number(most)}, {preferences.percent(most / sum(clicks.values()))} of all."
+    )
 
 
 def source_name(referrer: str) -> str:
@@ -218,7 +221,9 @@ def is_split(routing: LinkRouting) -> bool:
     return len(_weights(routing)) > 1 and not routing.unsafe_urls
 
 
-def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: LinkRouting, since: str) -> list[str]:
+def describe_split(
+    clicks: Mapping[str, int], totals: StatsTotals, routing: LinkRouting, since: str, preferences: Preferences
+) -> list[str]:
     """Compare the clicks of variants with their weights. Call it if `is_split`.
 
     A visitor gets the same variant all day, so visitors are independent of each other, and clicks are not. Their
@@ -231,11 +236,13 @@ def describe_split(clicks: Mapping[str, int], totals: StatsTotals, routing: Link
     visitors = total * (totals.visitors or 0) / max(1, totals.clicks)
     needed = max(_MIN_VISITORS, -(-_MIN_EXPECTED * 100 // min(weight for _, weight in weights)))
     if visitors < needed:
-        counted = f"about {visitors:,.0f} without a rule{since}, {needed:,} are needed"
+        counted = f"about {preferences.number(visitors)} without a rule{since}, {preferences.number(needed)} are needed"
         return [f"Too few visitors to compare the split with the weights: {counted}."]
     shares = {name: clicks.get(name, 0) / total for name, _ in weights}
     chi_square = sum(visitors * (shares[name] - weight / 100) ** 2 / (weight / 100) for name, weight in weights)
-    split = ", ".join(f"{_label(name)} {shares[name]:.1%} (weight {weight}%)" for name, weight in weights)
+    split = ", ".join(
+        f"{_label(name)} {preferences.percent(shares[name])} (weight {weight}%)" for name, weight in weights
+    )
     verdict = DIFFERS if chi_square > _CRITICAL[len(weights) - 2] else AS_CONFIGURED
     return [f"Clicks without a rule{since}: {split}. {verdict}", NO_WINNER]
 

@@ -17,6 +17,7 @@ from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Invalid, PaymentRequired, Problems
 from waypost.kit.fields import MAX_URL, text_problem
 from waypost.kit.ids import new_id, parse_id
+from waypost.kit.preferences import Preferences
 from waypost.kit.urls import BadUrl
 from waypost.resources import domains, utm_templates
 from waypost.resources.links.bulk import changes as bulk_changes
@@ -25,7 +26,6 @@ from waypost.resources.links.bulk.change_steps import replaced
 from waypost.resources.links.bulk.change_store import UNDO_TIME, Kind, Selection
 from waypost.resources.links.bulk.selection_form import all_fields, list_query, read_selection, selection_fields
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.form import fields as forms
 from waypost.resources.links.form.choices import FormChoices, find_choices
 from waypost.resources.links.model import Link
 from waypost.web.body import nest
@@ -76,7 +76,7 @@ class BulkPages(Pages[Deps]):
             return await self._form(call.refused(error))
 
     async def apply(self, call: PageCall) -> Response:
-        asked, _ = await self._ask(call.session, call.form)
+        asked, _ = await self._ask(call)
         id_ = parse_id(call.form.text("change_id")) or new_id()
         await bulk_changes.start(self._deps, call.session, id_, asked.kind, asked.selection, asked.values)
         return redirect(f"/links/bulk/{id_}")
@@ -114,7 +114,7 @@ class BulkPages(Pages[Deps]):
 
     async def _preview(self, call: PageCall) -> Response:
         account = call.session.account.id
-        asked, checked = await self._ask(call.session, call.form)
+        asked, checked = await self._ask(call)
         find = asked.values.get("find", "")
         total = await bulk_changes.count(self._deps, account, asked.selection, find)
         links = await bulk_changes.find_first(self._deps, account, asked.selection, _PREVIEWED, find)
@@ -123,8 +123,8 @@ class BulkPages(Pages[Deps]):
         context: dict[str, Any] = {
             "kind": asked.kind,
             "total": total,
-            "rows": [self._preview_row(link, asked, checked, choices) for link in links],
-            "summary": list(_summary(asked, choices)),
+            "rows": [self._preview_row(link, asked, checked, choices, call.preferences) for link in links],
+            "summary": list(_summary(asked, choices, call.preferences)),
             "hidden": [("change_id", str(new_id())), ("action", asked.kind), *all_fields(call.form)],
             "query": list_query(call.form),
             "back": urlencode(all_fields(call.form)),
@@ -132,14 +132,14 @@ class BulkPages(Pages[Deps]):
         }
         return call.render("links/bulk_preview.html", **context)
 
-    async def _ask(self, session: Session, form: Form) -> tuple[BulkRequest, bulk.CheckedSet | None]:
+    async def _ask(self, call: PageCall) -> tuple[BulkRequest, bulk.CheckedSet | None]:
         """Read what was asked for. Raises Invalid and PaymentRequired."""
-        problems, checked = Problems(), None
+        session, form, problems, checked = call.session, call.form, Problems(), None
         selection = read_selection(form, self._deps.shared_domain, problems)
         kind: Any = form.text("action")
         values: dict[str, Any] = {}
         if kind == "set":
-            values = {"set": _read_set(form) | await self._read_template(session, form, problems)}
+            values = {"set": _read_set(form, call.preferences) | await self._read_template(session, form, problems)}
             if not values["set"]:
                 problems.add("body", _NOTHING_TO_CHANGE)
             checked = await bulk.check_set(self._deps, session.account.id, values["set"], problems)
@@ -174,7 +174,12 @@ class BulkPages(Pages[Deps]):
         return {}
 
     def _preview_row(
-        self, link: Link, asked: BulkRequest, checked: bulk.CheckedSet | None, choices: FormChoices
+        self,
+        link: Link,
+        asked: BulkRequest,
+        checked: bulk.CheckedSet | None,
+        choices: FormChoices,
+        preferences: Preferences,
     ) -> PreviewRow:
         short_url = link.short_url(self._deps.shared_domain)
         if asked.kind == "replace":
@@ -189,10 +194,12 @@ class BulkPages(Pages[Deps]):
         plan = bulk.plan_set(link, checked, self._deps, by="")
         if plan.problems:
             return PreviewRow(link, short_url, [], " ".join(plan.problems.values()))
-        return PreviewRow(link, short_url, list(_differences(link, plan.after, self._deps.shared_domain, choices)), "")
+        return PreviewRow(
+            link, short_url, list(_differences(link, plan.after, self._deps.shared_domain, choices, preferences)), ""
+        )
 
 
-def _read_set(form: Form) -> dict[str, Any]:
+def _read_set(form: Form, preferences: Preferences) -> dict[str, Any]:
     """Read the fields to change, as the API takes them."""
     sent: dict[str, Any] = {name: form.text(f"set.{name}") for name in ("status", "hostname")}
     sent = {name: text for name, text in sent.items() if text}
@@ -201,7 +208,7 @@ def _read_set(form: Form) -> dict[str, Any]:
             sent[name] = tags
     expiry = form.text("expiry")
     if expiry:
-        at = forms.read_timestamp(form.text("set.expires_at"), form.text("expires_offset"))
+        at = preferences.read_field(form.text("set.expires_at"), "set.expires_at")
         sent["expires_at"] = None if expiry == "never" else at or ""
     pixels = form.text("pixels")
     if pixels:
@@ -209,7 +216,7 @@ def _read_set(form: Form) -> dict[str, Any]:
     return sent
 
 
-def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
+def _summary(asked: BulkRequest, choices: FormChoices, preferences: Preferences) -> Iterator[str]:
     """Say in words what will change."""
     set_ = asked.values.get("set", {})
     if "status" in set_:
@@ -223,7 +230,7 @@ def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
         yield f"Set the campaign parameters in the destinations: {params}."
     if "expires_at" in set_:
         at = set_["expires_at"]
-        yield f"Expire at {parse_timestamp(at):%Y-%m-%d %H:%M} UTC." if at else "Remove the expiry."
+        yield f"Expire at {preferences.zoned(parse_timestamp(at))}." if at else "Remove the expiry."
     if "hostname" in set_:
         yield f"Move the links to {set_['hostname']}. Printed QR codes of links on other domains stop working."
     if "pixel_ids" in set_:
@@ -231,7 +238,9 @@ def _summary(asked: BulkRequest, choices: FormChoices) -> Iterator[str]:
         yield f"Replace the pixels with: {', '.join(names)}." if names else "Remove all pixels."
 
 
-def _differences(before: Link, after: Link, shared_domain: str, choices: FormChoices) -> Iterator[tuple[str, str]]:
+def _differences(
+    before: Link, after: Link, shared_domain: str, choices: FormChoices, preferences: Preferences
+) -> Iterator[tuple[str, str]]:
     if before.is_enabled != after.is_enabled:
         yield ("Disabled", "Enabled") if after.is_enabled else ("Enabled", "Disabled")
     if before.destination_url != after.destination_url:
@@ -240,7 +249,7 @@ def _differences(before: Link, after: Link, shared_domain: str, choices: FormCho
         yield ", ".join(before.tags) or "No tags", ", ".join(after.tags) or "No tags"
     if before.expires_at != after.expires_at:
         times = before.expires_at, after.expires_at
-        old, new = (f"Expires {at:%Y-%m-%d %H:%M} UTC" if at else "No expiry" for at in times)
+        old, new = (f"Expires {preferences.zoned(at)}" if at else "No expiry" for at in times)
         yield old, new
     if before.hostname != after.hostname:
         yield before.hostname or shared_domain, after.hostname or shared_domain

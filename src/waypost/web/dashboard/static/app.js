@@ -136,8 +136,10 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
 // The first page that a person sees reports the time zone of the browser, which becomes theirs.
 const { timezone: zonePath } = document.body.dataset;
 if (zonePath) {
-  const body = new URLSearchParams({ timezone: Intl.DateTimeFormat().resolvedOptions().timeZone });
-  fetch(zonePath, { method: "POST", body, keepalive: true }).catch(() => {}); // the next page reports it again
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  fetch(zonePath, { method: "POST", body: new URLSearchParams({ timezone: timeZone }), keepalive: true }).then(({ ok }) => {
+    if (ok) document.querySelector("#zone").textContent = `UTC on this page, in ${timeZone.replaceAll("_", " ")} on the next`;
+  }, () => {}); // the next page reports it again
 }
 
 // Ctrl K, or a button, opens a menu of pages and links, which is loaded then.

@@ -1,12 +1,11 @@
-// Statistics: the chart, the browser's time zone, and clicks as they arrive.
+// Statistics: the chart, the time zone of shares, and clicks as they arrive.
 
-const language = "en-GB"; // days before months, as the server writes them
 const style = getComputedStyle(document.documentElement);
 const token = (name) => style.getPropertyValue(name).trim();
 
 // Relative times
 
-const ago = new Intl.RelativeTimeFormat(language);
+const ago = new Intl.RelativeTimeFormat("en");
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
 function updateTimes() {
@@ -17,17 +16,9 @@ function updateTimes() {
   }
 }
 
-// The time zone: the browser's from the second page on, by a cookie; on the first one the statistics are requested again
+// Visitors of a share choose a time zone. Until they do, the statistics are requested again in the browser's.
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-// Shared statistics keep nothing in the browser.
-const isShared = document.body.matches(".shared");
-
-function saveZone(zone) {
-  if (isShared) return;
-  document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
-}
 
 // Browsers offer some zones by old names only.
 const NEW_NAMES = {
@@ -59,34 +50,17 @@ function offerZones() {
 
 function applyOwnZone() {
   const select = document.getElementById("timezone");
-  if (!ownZone || (!isShared && document.cookie.includes("timezone="))) return;
-  saveZone(ownZone);
-  if (!select || select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
+  if (!ownZone || !select || select.value === ownZone || new URLSearchParams(location.search).has("timezone")) return;
   select.value = ownZone;
   select.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-document.addEventListener("change", (event) => {
-  if (event.target.id === "timezone") saveZone(event.target.value);
-});
-
 // The chart
 
-const READOUT_FORMATS = {
-  hour: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
-  day: { weekday: "short", day: "numeric", month: "short", year: "numeric" },
-  week: { day: "numeric", month: "short", year: "numeric" },
-  month: { month: "long", year: "numeric" },
-};
-const TICK_FORMATS = {
-  hour: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
-  day: { day: "numeric", month: "short" },
-  week: { day: "numeric", month: "short" },
-  month: { month: "short", year: "numeric" },
-};
-const count = new Intl.NumberFormat(language);
-const number = (value) => (value === null ? "few" : count.format(value)); // shares hide small numbers
-const compact = new Intl.NumberFormat(language, { notation: "compact" });
+const grouped = new Intl.NumberFormat("en");
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
+const separate = (text, [thousands, decimal]) => text.replace(/[,.]/g, (sign) => (sign === "," ? thousands : decimal));
+const number = (value, separators) => (value === null ? "few" : separate(grouped.format(value), separators)); // shares hide small numbers
 let chart = null;
 
 function draw() {
@@ -111,8 +85,7 @@ function columns({ at, values, before, isUntilNow }) {
 }
 
 function options(series, element, readout) {
-  const readoutFormat = new Intl.DateTimeFormat(language, { ...READOUT_FORMATS[series.interval], timeZone: series.zone });
-  const tickFormat = new Intl.DateTimeFormat(language, { ...TICK_FORMATS[series.interval], timeZone: series.zone });
+  const names = [...element.parentElement.querySelectorAll("tbody th")].map((cell) => cell.textContent); // of the table
   const grid = { stroke: token("--line"), width: 1 };
   const axis = { stroke: token("--muted"), font: "12px system-ui, sans-serif", ticks: { show: false } };
   const dots = { show: series.at.length < 3, size: 7 };
@@ -124,8 +97,8 @@ function options(series, element, readout) {
     cursor: { y: false, move: snap, drag: { x: true, y: false, setScale: false, dist: 8 }, points: { size: 7 } },
     scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => ticks(plot, series.at), values: (_, at) => at.map((time) => tickFormat.format(time * 1000)) },
-      { ...axis, grid, size: 44, space: 34, incrs: wholeSteps(), values: (_, values) => values.map((value) => compact.format(value)) },
+      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => ticks(plot, series.at), values: (_, at) => at.map((time) => series.ticks[series.at.indexOf(time)]) },
+      { ...axis, grid, size: 44, space: 34, incrs: wholeSteps(), values: (_, values) => values.map((value) => separate(compact.format(value), series.separators)) },
     ],
     series: [
       {},
@@ -134,8 +107,8 @@ function options(series, element, readout) {
       { stroke: token("--muted"), width: 1.5, dash: [4, 4], points: { ...dots, stroke: token("--muted") } },
     ],
     hooks: {
-      setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, readoutFormat)],
-      ready: [() => updateReadout(null, series, readout, readoutFormat)],
+      setCursor: [(plot) => updateReadout(plot.cursor.idx, series, readout, names)],
+      ready: [() => updateReadout(null, series, readout, names)],
       setSelect: [(plot) => zoom(plot, series, element)],
       draw: [(plot) => drawMarks(plot, series)],
     },
@@ -163,13 +136,12 @@ function snap(plot, left, top) {
 }
 
 // Dragging over entries shows their days.
-function zoom(plot, { at, end, zone }, element) {
+function zoom(plot, { days, lastDays }, element) {
   if (!plot.select.width) return;
-  const day = (time) => new Intl.DateTimeFormat("en-CA", { timeZone: zone, dateStyle: "short" }).format(time * 1000);
   const [first, last] = [plot.select.left, plot.select.left + plot.select.width].map((left) => plot.posToIdx(left));
   const url = new URL(element.dataset.zoom, location);
-  url.searchParams.set("from", day(at[first]));
-  url.searchParams.set("to", day((at[last + 1] ?? end) - 1));
+  url.searchParams.set("from", days[first]);
+  url.searchParams.set("to", lastDays[last]);
   const link = Object.assign(document.createElement("a"), { href: url.pathname + url.search });
   element.append(link);
   window.htmx.process(link);
@@ -188,7 +160,7 @@ const wholeSteps = () => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].concat(
   [1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((size) => [size, 2 * size, 2.5 * size, 5 * size]),
 );
 
-function updateReadout(index, series, readout, readoutFormat) {
+function updateReadout(index, series, readout, names) {
   const part = (name, text) => {
     const span = document.createElement("span");
     span.className = name;
@@ -196,18 +168,15 @@ function updateReadout(index, series, readout, readoutFormat) {
     return span;
   };
   const isChosen = index !== null && index !== undefined;
-  const parts = [part("key", isChosen ? `${number(series.values[index])} ${series.name}` : series.name)];
+  const parts = [part("key", isChosen ? `${number(series.values[index], series.separators)} ${series.name}` : series.name)];
   if (series.before.length) {
-    const before = isChosen && series.before[index] !== undefined ? `${number(series.before[index])} in ` : "";
+    const before = isChosen && series.before[index] !== undefined ? `${number(series.before[index], series.separators)} in ` : "";
     parts.push(part("key dashed", before + series.beforeDates));
   }
   for (const [at, text] of series.marks ?? []) {
     if (at === index) parts.push(part("mark", text));
   }
-  if (isChosen) {
-    const when = readoutFormat.format(series.at[index] * 1000);
-    parts.unshift(part("when", series.interval === "week" ? `Week of ${when}` : when));
-  }
+  if (isChosen) parts.unshift(part("when", names[index]));
   readout.replaceChildren(...parts);
 }
 

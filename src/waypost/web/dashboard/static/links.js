@@ -85,17 +85,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// The expiry of many links is entered in the browser's time zone, and sent with its offset at that time.
-const changeLinks = document.getElementById("change-links");
-if (changeLinks) {
-  const expiry = changeLinks.elements.namedItem("set[expires_at]");
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  changeLinks.querySelector("#set-expires_at-hint").textContent = `In your time zone (${zone.replaceAll("_", " ")}).`;
-  expiry.addEventListener("input", () => {
-    changeLinks.elements.namedItem("expires_offset").value = expiry.value ? new Date(expiry.value).getTimezoneOffset() : "";
-    if (expiry.value) changeLinks.elements.namedItem("expiry").value = "at";
-  });
-}
+// Who enters the expiry of many links wants to set it.
+const { elements: changes } = document.getElementById("change-links") ?? {};
+changes?.namedItem("set[expires_at]").addEventListener("input", ({ target }) => {
+  if (target.value) changes.namedItem("expiry").value = "at";
+});
 
 const KEYS = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"];
 const encodeValue = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
