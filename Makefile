@@ -13,6 +13,7 @@
 # make attack-compiled  the same with compiled redirects, as installed; writes the table in docs/design/security.md
 # make docs        builds the documentation into site/ and checks its links
 # make client      makes the types of the clients and the methods of that for Python again, after a change of the API
+# make stores      writes the files for app stores in deploy/stores again
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
 # make pictures    takes the pictures of the README again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
@@ -28,7 +29,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client diagrams pictures geo bots models n8n-node clean
+.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client stores diagrams pictures geo bots models n8n-node clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -40,7 +41,7 @@ FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
 # The others are for test-nodes and test-image: they need root, and minutes.
-NODES = tests/nodes tests/deployments/test_running_nodes.py
+NODES = tests/nodes tests/deployments/test_running_nodes.py tests/deployments/test_running_stores.py
 SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
 # What sends requests to redirects: to their protocol, to the ports of the service, from a browser, through proxies.
 REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py test_roles.py test_serve_tls.py \
@@ -115,6 +116,9 @@ docs: .venv/.installed-docs
 client: .venv/.installed-test .venv/.npm-tools
 	@.venv/bin/python -m clients.python.generator
 	@.venv/bin/python -m clients.typescript.generator
+
+stores: .venv/.installed-run
+	@.venv/bin/python scripts/make-stores
 
 diagrams: .venv/.installed-run
 	@scripts/ensure 'command -v dot' graphviz
@@ -215,6 +219,7 @@ clean:
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
 	@scripts/ensure 'command -v mount' mount
 	@scripts/ensure 'command -v jq' jq
+	@scripts/ensure 'command -v shellcheck' shellcheck
 	@scripts/ensure 'test -x /lib/systemd/systemd' systemd
 	@scripts/ensure 'compgen -G "/lib/*/libnss_systemd.so.2"' libnss-systemd
 	@touch $@
