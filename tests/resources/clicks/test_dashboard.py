@@ -246,6 +246,7 @@ def test_compares_with_a_year_earlier() -> None:
     for parameters, dates in (
         ({"period": "30d"}, "31 Jan – 28 Feb 2027"),  # noqa: RUF001
         ({"period": "custom", "from": "2028-02-01", "to": "2028-02-29"}, "1–28 Feb 2027"),  # noqa: RUF001
+        ({"period": "yesterday"}, "28 Feb 2027"),
         ({"period": "all"}, ""),
     ):
         now = datetime(2028, 2, 29, 17, 5, 9, tzinfo=UTC)

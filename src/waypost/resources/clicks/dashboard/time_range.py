@@ -23,6 +23,8 @@ from waypost.resources.clicks.stats.query import (
 from waypost.web.dashboard import Form
 
 PERIODS = {
+    "today": "Today",
+    "yesterday": "Yesterday",
     "24h": "Last 24 hours",
     "7d": "Last 7 days",
     "30d": "Last 30 days",
@@ -177,6 +179,9 @@ def _ranges(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Ran
         hour = _last(now) - timedelta(minutes=last.minute, seconds=last.second, microseconds=last.microsecond)
         start = hour - timedelta(hours=23)
         return _Ranges(TimeRange(start, now), TimeRange(start - _DAY, _quarter(now - _DAY)))
+    if period in {"today", "yesterday"}:
+        day = _last(now).astimezone(zone).date() - (period == "yesterday") * _DAY
+        return _ranges_of_days(day, 1, min(now, midnight(day + _DAY, zone)), zone)
     if period == "all":
         first = min(since, _last(now)).astimezone(zone).date()
         return _Ranges(TimeRange(midnight(first, zone), now), None)
