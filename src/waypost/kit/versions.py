@@ -1,11 +1,12 @@
 """Versions of stored objects: what ETags name, and what conditional requests and forms expect."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import blake2b
 from typing import Any
+
+from pydantic_core import to_json
 
 from waypost.kit.errors import Invalid, PreconditionFailed
 
@@ -16,7 +17,6 @@ ONLY_ABSENT = (
 )
 WEAK = "If-Match compares strong ETags only: one that begins with W/ is never the current one."
 
-_encode = json.JSONEncoder(default=str, sort_keys=True, separators=(",", ":")).encode
 _ETAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
 _PLACE = "\0"
 """In place of an ETag; no header has it."""
@@ -27,10 +27,10 @@ class Version:
     """What the version of an object depends on: all that callers can change, but no counter and no time that passes."""
 
     key: Callable[[Any], object]
-    """Returns values of an object that JSON has, and times and ids."""
+    """Returns values of an object that JSON has, and times and ids. Databases change the order of a mapping."""
 
     def of(self, stored: Any) -> str:
-        return sha256(_encode(self.key(stored)).encode()).hexdigest()[:20]
+        return blake2b(to_json(self.key(stored), fallback=str), digest_size=10).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

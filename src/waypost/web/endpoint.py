@@ -41,7 +41,7 @@ from waypost.web.guard import Guard
 PREFIX = "/api/v1"
 NO_ETAG = "This URL has no ETag. Send the request without If-Match."
 _NAME = re.compile(r"{(\w+)}")
-_CACHING = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
+_CACHING = [(b"cache-control", b"private, no-cache"), (b"vary", b"Authorization")]
 """Of objects with an ETag: what a key may see is for nobody else, and a cache asks before it shows it again."""
 _FIRST_VALUE = 4
 """Index of the first segment of a path that may vary. From there on, every second one may."""
@@ -270,12 +270,13 @@ def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: o
     endpoint, shows = row.endpoint, row.endpoint.shows
     if isinstance(result, Response) or shows is None:
         return cast("Response", result)
+    if endpoint.method not in {"GET", "PATCH"}:  # RFC 9110 forbids an ETag after a PUT of other than what is stored
+        return data(shows.to_json(result, row.deps, caller, *named))
     etag = shows.etag(result, row.deps, caller)
-    if endpoint.method == "GET" and is_current(request.headers.getlist("if-none-match"), etag):
-        return Response(status_code=304, headers={"ETag": etag, **_CACHING})
-    response = data(shows.to_json(result, row.deps, caller, *named))
-    if endpoint.method in {"GET", "PATCH"}:  # RFC 9110 forbids it after a PUT, whose object is not just what was sent
-        response.headers.update({"ETag": etag, **_CACHING})
+    known = request.headers.getlist("if-none-match")
+    is_known = known and endpoint.method == "GET" and is_current(known, etag)
+    response = Response(status_code=304) if is_known else data(shows.to_json(result, row.deps, caller, *named))
+    response.raw_headers += [(b"etag", etag.encode()), *_CACHING]
     return response
 
 

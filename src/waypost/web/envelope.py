@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 import structlog
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -106,15 +107,15 @@ class BareErrorJson(TypedDict):
     message: Annotated[str, doc(_MESSAGE, "The hostname cannot be registered.")]
 
 
-_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one each time
-
-
 class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        # a lone surrogate has no UTF-8; its backslash escape is also JSON's own
-        return _encode_json(content).encode(errors="backslashreplace")
+        try:
+            return to_json(content)
+        except PydanticSerializationError:  # a lone surrogate has no UTF-8; its backslash escape is also JSON's own
+            text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+            return text.encode(errors="backslashreplace")
 
 
 def data(content: Any) -> JsonResponse:

@@ -60,7 +60,7 @@ async def test_creates_lists_changes_and_deletes(place: WebApp) -> None:
 
 async def test_urls_are_for_keys_that_may_write(place: WebApp) -> None:
     ada = await new_sharer(place)
-    made = await ada.share(embed_origins=["https://example.com"])
+    made = await ada.share(embed_origins=["https://example.com"], filters={"referrer": ["a"], "country": ["DE"]})
     assert made["embed_url"].startswith(f"{made['url']}/embed/")
     reading = await key_of(place, ada.browser, ["links:read"])
     shown = await ada.ask("GET", f"/{made['id']}", headers=reading)
@@ -70,6 +70,8 @@ async def test_urls_are_for_keys_that_may_write(place: WebApp) -> None:
     assert (await ada.ask("GET", f"/{made['id']}", headers=sent)).json()["data"] == made, "another representation"
     changed = await ada.ask("PATCH", f"/{made['id']}", json={}, headers={"If-Match": shown.headers["ETag"]})
     assert changed.status_code == 200, "the same version"
+    renamed = await ada.ask("PATCH", f"/{made['id']}", json={"name": "Other"})
+    assert renamed.headers["ETag"] == (await ada.ask("GET", f"/{made['id']}")).headers["ETag"]
     assert (await ada.ask("DELETE", f"/{made['id']}", headers=reading)).status_code == 403
     bob = await new_sharer(place, "bob")
     for method in ("GET", "PATCH", "DELETE"):

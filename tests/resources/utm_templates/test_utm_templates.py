@@ -65,6 +65,9 @@ async def test_creates_changes_lists_and_deletes(env: Env) -> None:
     await ask(env, "POST", json=NEW | {"name": "Ads"})
     listed = (await ask(env, "GET", "?per_page=1")).json()
     assert ([each["name"] for each in listed["data"]], listed["meta"]["total"]) == (["Ads"], 2)
+    sent = {"utm_params": {"utm_source": "a", "utm_term": "b"}}  # the database sorts them by their lengths
+    written = await ask(env, "PATCH", path, json=sent)
+    assert written.headers["ETag"] == (await ask(env, "GET", path)).headers["ETag"]
     changed = (await ask(env, "PATCH", path, json={"utm_params": {"utm_campaign": "may"}})).json()["data"]
     assert (changed["name"], changed["utm_params"]) == ("Newsletter", {"utm_campaign": "may"})
     assert (await ask(env, "PATCH", path, json={"name": "Newsletter"})).status_code == 200
@@ -76,7 +79,7 @@ async def test_creates_changes_lists_and_deletes(env: Env) -> None:
         actions = await tx.scalars(select(audit_entries.c.action))
     assert Counter(each for each in actions if each.startswith("utm")) == {
         "utm_template.created": 2,
-        "utm_template.updated": 1,
+        "utm_template.updated": 2,
         "utm_template.deleted": 1,
     }
 

@@ -68,10 +68,11 @@ def _show(deps: Deps, caller: Caller, share: Share) -> ShareJson:
     return to_json(share, url=None, embed_url=None)
 
 
-_NOT_IN_VERSION = {"id", "account_id", "created_at", "token"}
+_NOT_IN_VERSION = {"id", "account_id", "created_at", "token", "filters"}
+_values = attrgetter(*(name for name in Share.__dataclass_fields__ if name not in _NOT_IN_VERSION))
 _SHOWN = Representation(
     lambda share, deps, caller, _: _show(deps, caller, share),
-    Version(attrgetter(*(name for name in Share.__dataclass_fields__ if name not in _NOT_IN_VERSION))),
+    Version(lambda share: (_values(share), sorted(share.filters.items()))),
     lambda share, deps, caller: _show(deps, caller, share)["url"],
 )
 ENDPOINTS = [

@@ -1,6 +1,5 @@
 """JSON endpoints of campaign templates."""
 
-from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
@@ -59,7 +58,10 @@ async def delete(context: Context, caller: Caller, template_id: UUID) -> Respons
     return no_content()
 
 
-_SHOWN = Representation(lambda template, *_: to_json(template), Version(attrgetter("name", "utm_params", "updated_at")))
+_SHOWN = Representation(
+    lambda template, *_: to_json(template),
+    Version(lambda template: (template.name, sorted(template.utm_params.items()), template.updated_at)),
+)
 ENDPOINTS = [
     Endpoint(
         "GET",
