@@ -28,6 +28,8 @@ async def test_creates_shows_and_revokes_a_key(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No API keys yet" in (await ada.get(ALL)).text
     hostile = "<img src=x onerror=alert(1)>'\""
+    await ada.post("/account/timezone", {"timezone": "America/New_York"})
+    assert "In America/New York. The key stops" in (await ada.get(f"{ALL}/new")).text
     fields = {"name": hostile, "scopes[]": ["links:read", "pixels:write"], "expires_at": "2099-01-31"}
     created = await ada.post(ALL, fields)
     assert created.status_code == 201
@@ -38,7 +40,7 @@ async def test_creates_shows_and_revokes_a_key(place: WebApp) -> None:
     bearer = {"Authorization": f"Bearer {text}"}
     token = (await ada.get("/api/v1/me", headers=bearer)).json()["data"]["token"]
     assert (token["name"], token["scopes"]) == (hostile, ["links:read", "pixels:write"])
-    assert token["expires_at"] == "2099-01-31T00:00:00.000000Z"
+    assert token["expires_at"] == "2099-01-31T05:00:00.000000Z"
     page = (await ada.get(ALL)).text
     assert text not in page
     assert text[:12] in page

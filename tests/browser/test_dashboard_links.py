@@ -10,6 +10,7 @@ from playwright.async_api import Browser, expect
 
 from browser.watching import Watched, watched
 from waypost.accounts import get_person
+from waypost.accounts.people import store as people
 from waypost.accounts.sessions import store as sessions
 from waypost.database import Database
 from waypost.kit.clock import now
@@ -44,6 +45,7 @@ async def owner(chromium: Browser, service: Service, **context: object) -> Watch
     db = Database(f"sqlite:///{service.directory}/data/waypost.db")
     person = await get_person(db, OWNER)
     async with db.write() as tx:
+        await people.change(tx, person.id, now(), timezone="Asia/Tokyo")
         token = await sessions.create(tx, person.id, user_agent="", ip="127.0.0.1", now=now())
     await db.close()
     watch = await watched(chromium, base_url=service.base_url, **context)
@@ -54,7 +56,7 @@ async def owner(chromium: Browser, service: Service, **context: object) -> Watch
 
 
 async def test_link_form_answers_while_typing(chromium: Browser, service: Service, website: Website) -> None:
-    ada = await owner(chromium, service, timezone_id="Asia/Tokyo", viewport={"width": 360, "height": 800})
+    ada = await owner(chromium, service, viewport={"width": 360, "height": 800})
     page = ada.page
     await ada.visit("/links/new")
     await page.fill("#destination_url", website.url)
@@ -159,7 +161,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await page.goto("/links")
     await expect(page.locator(".tags li")).to_have_text(["one", "two"])
     (made,) = service.client.get("/api/v1/links").json()["data"]
-    assert (made["slug"], made["expires_at"]) == ("a", "2035-06-01T12:00:00.000000Z")
+    assert (made["slug"], made["expires_at"]) == ("a", "2035-06-01T03:00:00.000000Z")
     await page.select_option("[name=tag]", "two")
     await page.get_by_role("button", name="Apply filters").click()
     await expect(page.get_by_text("1 link", exact=True)).to_be_visible()

@@ -145,6 +145,13 @@ class Preferences:
         """Return the value of a field for a day. Empty for None."""
         return f"{self.local(at):%Y-%m-%d}" if at else ""
 
+    def read_day(self, text: str) -> str | None:
+        """Return when the day of a field begins, as the API takes it. Blank is None; the schema reports others."""
+        try:
+            return timestamp(self.midnight(date.fromisoformat(text)))
+        except (ValueError, OverflowError):
+            return text or None
+
     def midnight(self, day: date) -> datetime:
         """Return when the day begins."""
         return midnight(day, self.zone)

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from waypost.kit.preferences import DEFAULT
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
@@ -171,7 +172,7 @@ def test_a_location_that_must_not_be_sent_is_refused() -> None:
 
 
 def reasons(visitor: KnownVisitor, rules: list[dict[str, Any]], variants: list[dict[str, Any]]) -> list[str]:
-    return explain(compile_routing(rules, variants), visitor, NOON)
+    return explain(compile_routing(rules, variants), visitor, NOON, DEFAULT)
 
 
 def test_a_reason_says_what_the_conditions_look_at() -> None:
@@ -192,7 +193,7 @@ def test_a_reason_says_what_the_conditions_look_at() -> None:
         (of("language", "fr"), "language is de"),
         (of("query", "x", name="ref"), "query parameter 'ref' is 'a.b+c*' and 'mail'"),
         (of("query", "x", name="é"), "query parameter 'é' is absent"),
-        ({"type": "time", "from": None, "to": "2026-01-01"}, "time is 2026-11-23 12:00 UTC"),
+        ({"type": "time", "from": None, "to": "2026-01-01"}, "time is 23 Nov 2026, 12:00 UTC"),
         (schedule([7], "09:00", "10:00"), "time is Monday 13:00 in Europe/Berlin"),
     ],
 )

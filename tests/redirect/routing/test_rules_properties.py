@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waypost.kit.preferences import DEFAULT
 from waypost.redirect.request import read_request
 from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
@@ -154,5 +155,5 @@ def test_decides_as_the_contract_says(rules: list[dict[str, Any]], request: dict
     now = request["at"].replace(tzinfo=UTC).timestamp()
     routing = compile_routing(rules, [])
     assert decide(routing, visitor, now) == expected
-    last = explain(routing, visitor, now)[-1]
+    last = explain(routing, visitor, now, DEFAULT)[-1]
     assert last.startswith(f"Rule '{expected[0]}' matches: " if expected[1] else ("No rule matches", "The link has no"))

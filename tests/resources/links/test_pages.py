@@ -3,7 +3,7 @@
 import asyncio
 import io
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -51,8 +51,11 @@ async def test_creates_a_link_and_lists_it(place: WebApp, site: Website) -> None
     assert (await ada.client.post("/api/v1/webhooks", json=subscription, headers=key)).status_code == 201
     pixel = {"platform": "facebook", "name": "Shop", "pixel_id": "123"}
     pixel_id = (await ada.client.post("/api/v1/pixels", json=pixel, headers=key)).json()["data"]["id"]
+    await ada.post("/account/timezone", {"timezone": "Asia/Kathmandu"})
     form = await ada.get("/links/new")
     assert "Shop" in form.text
+    assert "In Asia/Kathmandu. After this time" in form.text
+    await ada.post("/account/preferences", {"timezone": "UTC", "date_format": "iso", "number_format": "comma"})
     fields = {
         "form_id": re.findall(r'name="form_id" value="([^"]+)"', form.text)[0],
         "destination_url": f" \u200e{site.url()}\u200b ",
@@ -64,7 +67,7 @@ async def test_creates_a_link_and_lists_it(place: WebApp, site: Website) -> None
         "tags[]": ["one"],
         "new_tags": "two, , one",
         "expires_at": "2030-02-01T12:00",
-        "expires_offset": "-90",
+        "shown_zone": "Asia/Kathmandu",
         "pixel_ids[]": [pixel_id],
     }
     answers = await asyncio.gather(*(ada.post("/links/new", fields) for _ in range(3)))  # sent thrice, one link
@@ -83,7 +86,7 @@ async def test_creates_a_link_and_lists_it(place: WebApp, site: Website) -> None
     made = (await ada.client.get(f"/api/v1/links/{fields['form_id']}", headers=key)).json()["data"]
     assert (made["destination_url"], made["tags"]) == (site.url("/page/?utm_source=news%20letter"), ["one", "two"])
     assert (made["title"], made["og_title"], made["pixel_ids"]) == ("Page title", "A card", [pixel_id])
-    assert made["expires_at"] == "2030-02-01T10:30:00.000000Z"
+    assert made["expires_at"] == "2030-02-01T06:15:00.000000Z"
     async with place.db.read() as tx:
         assert await tx.scalar(select(func.count()).select_from(webhook_deliveries)) == 1
     assert 'value="two"' in (await ada.get("/links/new")).text  # among the suggestions
@@ -123,6 +126,30 @@ async def test_a_change_sends_only_what_differs(place: WebApp, site: Website) ->
     async with place.db.read() as tx:
         row = (await tx.execute(select(links))).one()
     assert (row.destination_url, row.utm_params, row.og_description) == (site.url("/page/"), {}, "Scraped description")
+
+
+async def test_times_stay_and_are_refused_where_clocks_change(place: WebApp, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    id_ = await make(ada, site, slug="a")
+    second = datetime(2030, 10, 27, 1, 30, 7, 123_456, tzinfo=UTC)  # 2:30 for the second time
+    async with place.db.write() as tx:
+        await tx.execute(update(links).values(expires_at=second, starts_at=second - timedelta(days=1)))
+    await ada.post("/account/timezone", {"timezone": "Europe/Berlin"})
+    page = (await ada.get(f"/links/{id_}/edit")).text
+    assert 'value="2030-10-27T02:30:07"' in page
+    fields = {"destination_url": site.url("/page/"), "slug": "a", "title": "New"}
+    times = {"expires_at": "2030-10-27T02:30:07", "starts_at": "2030-10-26T03:30:07", "shown_zone": "Europe/Berlin"}
+    assert (await ada.post(f"/links/{id_}/edit", fields | times)).status_code == 303
+    async with place.db.read() as tx:
+        row = (await tx.execute(select(links))).one()
+    assert (row.title, row.expires_at, row.starts_at) == ("New", second, second - timedelta(days=1))
+    refused = await ada.post(f"/links/{id_}/edit", fields | {"expires_at": "2031-03-30T02:30", "starts_at": ""})
+    assert refused.status_code == 422
+    assert "Clocks in Europe/Berlin skip this time, because they go forward. Enter 03:30, for example." in refused.text
+    assert 'value="2031-03-30T02:30"' in refused.text
+    await ada.post(f"/links/{id_}/edit", fields | {"expires_at": "2031-10-26T02:30", "starts_at": ""})
+    async with place.db.read() as tx:
+        assert (await tx.execute(select(links.c.expires_at))).scalar_one() == datetime(2031, 10, 26, 0, 30, tzinfo=UTC)
 
 
 async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: WebApp, site: Website) -> None:
@@ -398,7 +425,7 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
     limits = {
         "password": "open sesame",
         "starts_at": "2030-01-05T12:00",
-        "starts_offset": "-60",
+        "shown_zone": "Europe/Berlin",
         "click_limit": "5",
         "fallback_url": site.url("/over"),
     }
@@ -422,7 +449,7 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
     assert re.search(r'<details class="more" open>\s*<summary>Password', page)
     assert ("A password is set." in page, "open sesame" in page, "routing</a> says" in page) == (True, False, False)
     copy = (await ada.get(f"/links/new?from={link}")).text
-    assert ('value="2030-01-05T11:00:00"' in copy, "A password is set." in copy) == (True, False)
+    assert ('value="2030-01-05T11:00"' in copy, "A password is set." in copy) == (True, False)
     audit = (await ada.get(f"/account/audit?item={link}")).text
     assert (audit.count("Link created"), audit.count("Routing changed")) == (2, 2)  # the filter names both
 
@@ -581,7 +608,7 @@ async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: W
         "tags[]": ["a"],
         "new_tags": "b",
         "expires_at": "2031-01-01T01:00",
-        "expires_offset": "-60",
+        "shown_zone": "Europe/Berlin",
     }
     place.clock.move(timedelta(seconds=1))
     assert (await ada.post(path, fields | {"title": "Theirs", "new_tags": ""})).status_code == 303

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import pytest
 from browsing import Browser, WebApp
 from resources.links.env import Website
 
+from waypost.kit.preferences import Preferences
 from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
 from waypost.resources.links.routing.conditions import NO_COUNTRY
@@ -41,8 +43,9 @@ ALL_TYPES = [
     {"type": "browser", "operator": "in", "values": ["Chrome", "Samsung Internet"]},
     {"type": "language", "operator": "in", "values": ["de", "pt"]},
     {"type": "query", "operator": "in", "name": "ref", "values": ["mail, spring", "a&b"]},
-    {"type": "time", "operator": "in", "from": "2030-01-31T12:00:05.000000Z", "to": None},
+    {"type": "time", "operator": "in", "from": "2030-10-27T01:30:00.123456Z", "to": "2030-10-28T00:00:00.000000Z"},
 ]
+"""The last with 2:30 for the second time in Berlin."""
 
 
 async def make(who: Browser, site: Website) -> str:
@@ -169,10 +172,11 @@ async def test_an_unsafe_destination_is_marked_beside_its_field(place: WebApp, s
 
 def test_every_condition_is_sent_as_it_was_stored() -> None:
     rules = [{"name": "all", "conditions": ALL_TYPES, "destination_url": "https://example.com/"}]
-    filled = forms.read(Form({f"rules.0.{name}": text for name, text in flat(forms._fill_rule(rules[0]))}))
-    sent = forms.request_of(filled)["rules"][0]["conditions"]
-    assert sent[:4] == ALL_TYPES[:4]
-    assert sent[4] == {"type": "time", "operator": "in", "from": "2030-01-31T12:00:05Z", "to": None}
+    routed: Any = SimpleNamespace(routing=SimpleNamespace(rules=rules, variants=()))
+    berlin = Preferences("Europe/Berlin")
+    filled = forms.read(Form(dict(flat(dict(forms.fill(routed, berlin).fields)))))
+    assert filled.text("rules.0.conditions.4.from") == "2030-10-27T02:30"
+    assert forms.request_of(filled, routed, berlin)["rules"][0]["conditions"] == ALL_TYPES
 
 
 def flat(fields: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -112,8 +112,10 @@ async def test_changes_plans(place: WebApp) -> None:
     root, ada = await root_of(place), await place.browser("ada@example.com", plan="none")
     assert ada.account
     page = f"/operator/accounts/{ada.account.id}"
-    day = (place.clock() + timedelta(days=40)).strftime("%Y-%m-%d")
-    for plan, after in (("trial", f"trial until {day}"), ("lifetime", "lifetime")):
+    await root.post("/account/timezone", {"timezone": "Asia/Tokyo"})
+    last = place.clock() + timedelta(days=40)
+    day = f"{last:%Y-%m-%d}"
+    for plan, after in (("trial", f"trial until {last:%-d %b %Y}"), ("lifetime", "lifetime")):
         before = (await accounts.get_account(place.db, "ada@example.com")).plan
         fields = {"plan": plan, "trial_ends_at": day}
         asked = (await root.post(f"{page}/plan", fields)).text
@@ -125,7 +127,7 @@ async def test_changes_plans(place: WebApp) -> None:
         stored = (await accounts.get_account(place.db, "ada@example.com")).plan
         assert (stored.type, stored.trial_ends_at is None) == (plan, plan == "lifetime")
         if stored.trial_ends_at:
-            assert f"{stored.trial_ends_at:%Y-%m-%d %H}" == f"{day} 23"
+            assert f"{stored.trial_ends_at:%Y-%m-%d %H}" == f"{day} 14"
     yesterday = (place.clock() - timedelta(days=1)).strftime("%Y-%m-%d")
     for wrong, reason in (("soon", "must be a day"), (yesterday, "choose the plan none"), ("2206-01-01", "ten years")):
         refused = await root.post(f"{page}/plan", {"plan": "trial", "trial_ends_at": wrong})

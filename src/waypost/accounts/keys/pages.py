@@ -75,7 +75,8 @@ class KeyPages(PersonPages):
 
     async def create(self, call: PageCall) -> Response:
         """Create a key. The response is a page instead of a redirect, because the key is shown only once."""
-        new, problems = parse(_NewKey, {name: value for name, value in call.form.fields.items() if value is not None})
+        fields = {**call.form.fields, "expires_at": call.preferences.read_day(call.form.text("expires_at"))}
+        new, problems = parse(_NewKey, {name: value for name, value in fields.items() if value is not None})
         if new.access != "selected":
             scopes = [scope for scope in SCOPES if new.access == "full" or scope.endswith(":read")]
             new = new.model_copy(update={"scopes": scopes})

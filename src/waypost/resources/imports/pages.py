@@ -78,7 +78,7 @@ class ImportPages(Pages[Deps]):
         return {"choices": allowed.values(), "by_name": choices.BY_NAME, "newest": shown}
 
     async def new(self, call: PageCall) -> Response:
-        form = Form({"timezone": call.request.cookies.get("timezone"), "clicks": "1"})
+        form = Form({"timezone": call.preferences.timezone, "clicks": "1"})
         context: dict[str, Any] = {"choice": self._require_choice(call), "max_form": _MAX_FORM, "max_file": MAX_FILE}
         context["utm_templates"] = await self._find_templates(call)
         context["csv_template"] = f"{','.join(TITLES)}\r\n{self._deps.shared_domain}/{_EXAMPLE}\r\n"

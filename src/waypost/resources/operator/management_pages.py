@@ -1,6 +1,6 @@
 """Accounts without a shell: the operator creates and invites, changes plans, and creates sign-in links."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import cast, get_args
 
 import structlog
@@ -16,6 +16,7 @@ from waypost.accounts.setup import signup
 from waypost.accounts.sign_in import service as sign_in
 from waypost.audit import Actor
 from waypost.kit.errors import Forbidden, Invalid, or_not_found
+from waypost.kit.preferences import Preferences
 from waypost.web.dashboard import Form, PageCall, redirect
 
 _PLANS: tuple[PlanChoice, ...] = get_args(PlanChoice)
@@ -82,7 +83,7 @@ class ManagementPages(PersonPages):
     async def plan(self, call: PageCall) -> Response:
         account = await self._find(call)
         ends_at = account.plan.trial_ends_at
-        form = Form({"plan": account.plan.type, "trial_ends_at": f"{ends_at:%Y-%m-%d}" if ends_at else ""})
+        form = Form({"plan": account.plan.type, "trial_ends_at": call.preferences.day_field(ends_at)})
         return await self._show_plan(call, account, form)
 
     async def _show_plan(
@@ -95,17 +96,17 @@ class ManagementPages(PersonPages):
             account=account,
             plan_options=_PLAN_OPTIONS,
             trial_days=self._deps.trial_days,
-            before=_describe(account.plan),
-            after=_describe(after) if after else "",
+            before=_describe(account.plan, call.preferences),
+            after=_describe(after, call.preferences) if after else "",
             **await self._proof(call),
         )
 
     async def change_plan(self, call: PageCall) -> Response:
         call = await self._require_proven(call)
         plan, now, days = _plan(call.form), self._deps.clock(), self._deps.trial_days
-        ends_at = _last_day(call.form, now) if plan == "trial" else None
+        ends_at = _last_day(call, now) if plan == "trial" else None
         after = build_plan(plan, now=now, trial_ends_at=ends_at, trial_days=days)
-        if call.form.text("confirmed") != _describe(after):
+        if call.form.text("confirmed") != _describe(after, call.preferences):
             return await self._show_plan(call, await self._find(call), call.form, after)
         await accounts.set_plan(
             self._deps.db,
@@ -162,19 +163,20 @@ def _plan(form: Form) -> PlanChoice:
     return cast("PlanChoice", form.text("plan"))
 
 
-def _last_day(form: Form, now: datetime) -> datetime | None:
-    """Return the end of the day, in UTC. None if there is none. Raises Invalid, also for a likely typing error."""
-    text = form.text("trial_ends_at")
+def _last_day(call: PageCall, now: datetime) -> datetime | None:
+    """Return the end of the day. None if there is none. Raises Invalid, also for a likely typing error."""
+    text = call.form.text("trial_ends_at")
     if not text:
         return None
     try:
-        ends_at = datetime.combine(datetime.fromisoformat(text).date(), time.max, UTC)
-    except ValueError:
+        next_day = datetime.fromisoformat(text).date() + timedelta(days=1)
+        ends_at = call.preferences.midnight(next_day) - timedelta(microseconds=1)
+    except (ValueError, OverflowError):
         raise Invalid({"trial_ends_at": [_NO_DAY]}) from None
     if not now <= ends_at <= now + _MAX_TRIAL:
         raise Invalid({"trial_ends_at": [_OVER if ends_at < now else _TOO_FAR]})
     return ends_at
 
 
-def _describe(plan: Plan) -> str:
-    return f"{plan.type} until {plan.trial_ends_at:%Y-%m-%d}" if plan.trial_ends_at else plan.type
+def _describe(plan: Plan, preferences: Preferences) -> str:
+    return f"{plan.type} until {preferences.day(plan.trial_ends_at)}" if plan.trial_ends_at else plan.type

@@ -7,20 +7,22 @@ may stay.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import parse
 from waypost.kit.forward_query import from_text
 from waypost.kit.ids import new_id, parse_id
+from waypost.kit.preferences import Preferences
 from waypost.kit.urls import without_query_keys
 from waypost.outbound import PageMetadata
 from waypost.resources.domains.options import forward_form
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
+from waypost.resources.links.model import Link
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import RoutingChange
 from waypost.resources.links.schemas import LinkChange, LinkOptionsChange, NewLink, options_of, to_json
@@ -29,8 +31,6 @@ from waypost.web.dashboard import Form
 _STRIPPED = ("destination_url", "slug", "og_image")
 _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
-_OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
-_MAX_OFFSET = 18 * 60
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
@@ -78,15 +78,15 @@ def find_web_url(text: str) -> str:
     return url + ")" * min(unclosed, found[0].count(")", len(url)))
 
 
-def fill_from_link(routed: RoutedLink, deps: Deps) -> Form:
-    """Fill the form. Times are in UTC; the UTM parameters have fields of their own and are not in the URL."""
+def fill_from_link(routed: RoutedLink, deps: Deps, preferences: Preferences) -> Form:
+    """Fill the form. The UTM parameters have fields of their own and are not in the URL."""
     link, routing = routed
     shown: dict[str, Any] = {
         **to_json(link, deps),
         "destination_url": without_query_keys(link.destination_url, link.utm_params),
-        "expires_at": _local(link.expires_at),
+        "expires_at": preferences.field(link.expires_at),
         "options": {**options_of(link), **forward_form.fill(from_text(link.forward_query), link.forward_path)},
-        "starts_at": _local(link.starts_at),
+        "starts_at": preferences.field(link.starts_at),
         "click_limit": str(link.click_limit) if link.click_limit else None,
         "fallback_url": routing.fallback_url if routing else None,
         "remove_password": False,
@@ -94,24 +94,21 @@ def fill_from_link(routed: RoutedLink, deps: Deps) -> Form:
     return Form({name: value for name, value in shown.items() if name in {*NewLink.model_fields, *_LIMITS}})
 
 
-def _local(at: datetime | None) -> str | None:
-    return f"{at:%Y-%m-%dT%H:%M:%S}" if at else None
-
-
-def fill_copy(routed: RoutedLink, deps: Deps) -> Form:
+def fill_copy(routed: RoutedLink, deps: Deps, preferences: Preferences) -> Form:
     """Fill the form for a copy. It lacks what a link has for itself: the slug, an uploaded image, the external ID, the
     password.
     """
     link = routed.link
-    form = fill_from_link(routed._replace(link=replace(link, external_id=None)), deps)
+    form = fill_from_link(routed._replace(link=replace(link, external_id=None)), deps, preferences)
     return Form({**form.fields, "slug": None, "og_image": link.og_image, "form_id": str(new_id())})
 
 
-def read_new_link(form: Form) -> tuple[NewLink, RoutingChange | None, Problems, UUID]:
+def read_new_link(form: Form, preferences: Preferences) -> tuple[NewLink, RoutingChange | None, Problems, UUID]:
     """Read the fields, and the id that makes a form submitted twice create one link."""
-    fields = {name: value for name, value in _read_fields(form).items() if value not in (None, [], {}, _NO_OPTIONS)}
+    read = _read_fields(form, preferences)
+    fields = {name: value for name, value in read.items() if value not in (None, [], {}, _NO_OPTIONS)}
     new, problems = parse(NewLink, fields)
-    limits = {name: value for name, value in _read_limits(form).items() if value is not None}
+    limits = {name: value for name, value in _read_limits(form, preferences).items() if value is not None}
     routing = _parse_routing(limits, problems) if limits else None
     return new, routing, problems, parse_id(form.text("form_id")) or new_id()
 
@@ -121,17 +118,20 @@ def read_destination(form: Form) -> tuple[NewLink, Problems]:
     return parse(NewLink, {"destination_url": form.text("destination_url").strip()})
 
 
-def read_change(form: Form, routed: RoutedLink, deps: Deps) -> tuple[LinkChange, RoutingChange, Problems]:
-    fields, before = _read_fields(form), fill_from_link(routed, deps)
+def read_change(
+    form: Form, routed: RoutedLink, deps: Deps, preferences: Preferences
+) -> tuple[LinkChange, RoutingChange, Problems]:
+    link, before = routed.link, fill_from_link(routed, deps, preferences)
+    fields = _read_fields(form, preferences, link)
     unchanged_ids = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in their order
     fields["pixel_ids"] = list(dict.fromkeys([*unchanged_ids, *fields["pixel_ids"]]))
-    unchanged = {**before.fields, "og_image_file": None, "expires_at": read_timestamp(before.text("expires_at"), "")}
+    unchanged = {**before.fields, "og_image_file": None, "expires_at": link.expires_at and timestamp(link.expires_at)}
     unchanged["options"] = None if fields["options"] is None else _read_options(before)
     changed = {name: value for name, value in fields.items() if value != unchanged[name]}
     if "utm_params" in changed or "destination_url" in changed:
         changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
     change, problems = parse(LinkChange, changed)
-    limits, limits_before = _read_limits(form), _read_limits(before)
+    limits, limits_before = (_read_limits(each, preferences, link) for each in (form, before))
     unsafe = routed.routing.unsafe_urls if routed.routing else ()
     changed = {
         name: value
@@ -147,10 +147,13 @@ def _parse_routing(fields: Mapping[str, Any], problems: Problems) -> RoutingChan
     return routing
 
 
-def _read_limits(form: Form) -> dict[str, Any]:
-    """Read the fields of the routing that the form has; blank ones are None, and a blank password is left out."""
+def _read_limits(form: Form, preferences: Preferences, link: Link | None = None) -> dict[str, Any]:
+    """Read the fields of the routing that the form has; blank ones are None, and a blank password is left out.
+
+    `link`: whose times the form showed.
+    """
     read = {
-        "starts_at": read_timestamp(form.text("starts_at"), form.text("starts_offset")),
+        "starts_at": preferences.read_field(form.text("starts_at"), "starts_at", link.starts_at if link else None),
         "click_limit": read_number(form.text("click_limit")),
         "fallback_url": form.text("fallback_url").strip() or None,
     }
@@ -167,9 +170,7 @@ def read_number(sent: Any) -> Any:
 
 def as_filled(form: Form) -> Form:
     """Return what was sent as `fill_from_link` shows it."""
-    read = {**_read_fields(form), **_read_limits(form)}
-    times = {name: (read[name] or "").removesuffix("Z") for name in ("starts_at", "expires_at") if name in read}
-    return Form(dict(form.fields) | times | {"tags": read["tags"]})
+    return Form({**form.fields, "tags": _read_tags(form)})
 
 
 def typed_card(deps: Deps, form: Form) -> SocialCard | None:
@@ -196,21 +197,25 @@ def _host(url: str) -> str:
         return ""
 
 
-def _read_fields(form: Form) -> dict[str, Any]:
-    """Read all fields of the form; blank ones are None."""
+def _read_fields(form: Form, preferences: Preferences, link: Link | None = None) -> dict[str, Any]:
+    """Read all fields of the form; blank ones are None. `link`: whose times the form showed."""
     fields: dict[str, Any] = {name: form.fields.get(name) for name in NewLink.model_fields}
     fields |= {name: form.text(name).strip() or None for name in _STRIPPED}
     if description := form.text("og_description"):  # browsers send line breaks as CRLF
         fields["og_description"] = description.replace("\r\n", "\n")
-    tags = [*form.texts("tags"), *(tag.strip() for tag in form.text("new_tags").split(","))]
     params = form.fields.get("utm_params")
     return fields | {
         "utm_params": {key: value for key, value in params.items() if value} if isinstance(params, Mapping) else {},
-        "tags": [tag for tag in tags if tag],
-        "expires_at": read_timestamp(form.text("expires_at"), form.text("expires_offset")),
+        "tags": _read_tags(form),
+        "expires_at": preferences.read_field(form.text("expires_at"), "expires_at", link.expires_at if link else None),
         "pixel_ids": form.texts("pixel_ids"),
         "options": _read_options(form),
     }
+
+
+def _read_tags(form: Form) -> list[str]:
+    tags = [*form.texts("tags"), *(tag.strip() for tag in form.text("new_tags").split(","))]
+    return [tag for tag in tags if tag]
 
 
 def _read_options(form: Form) -> dict[str, Any] | None:
@@ -219,20 +224,3 @@ def _read_options(form: Form) -> dict[str, Any] | None:
         return None
     own = {name: form.text(f"options.{name}").replace("\r\n", "\n").strip() or None for name in _OWN_OPTIONS}
     return read | own
-
-
-def read_timestamp(local: str, offset: str) -> str | None:
-    """Convert to UTC. `offset`: minutes that UTC is ahead of the browser's clock, as in JavaScript; blank for UTC."""
-    if not local:
-        return None
-    minutes = int(offset) if _OFFSET.fullmatch(offset) else 0
-    try:
-        at = datetime.fromisoformat(local)
-    except ValueError:
-        return local  # the schema reports the problem
-    if at.tzinfo is not None or abs(minutes) > _MAX_OFFSET:
-        return local
-    try:
-        return f"{(at + timedelta(minutes=minutes)).isoformat(timespec='seconds')}Z"
-    except OverflowError:
-        return local

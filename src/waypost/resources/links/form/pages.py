@@ -59,7 +59,7 @@ class LinkFormPages(Pages[Deps]):
     def _edit(self) -> EditForm:
         return EditForm(
             routing_service.get,
-            lambda routed, _: forms.fill_from_link(routed, self._deps),
+            lambda routed, preferences: forms.fill_from_link(routed, self._deps, preferences),
             forms.as_filled,
             lambda routed: {"password": routed.routing and routed.routing.password_version},
             attrgetter("link.changed_by"),
@@ -71,7 +71,9 @@ class LinkFormPages(Pages[Deps]):
         if source is None:
             form = forms.fill_shared(self._deps, call.request.query_params)
         else:
-            form = forms.fill_copy(await routing_service.get(self._deps, call.session, require_id(source)), self._deps)
+            form = forms.fill_copy(
+                await routing_service.get(self._deps, call.session, require_id(source)), self._deps, call.preferences
+            )
         return await self._render(call, form)
 
     async def create(self, call: PageCall) -> Response:
@@ -80,7 +82,7 @@ class LinkFormPages(Pages[Deps]):
                 raise PaymentRequired
             return await self._render(call, call.form, status=402)
         try:
-            new, limits, problems, form_id = forms.read_new_link(call.form)
+            new, limits, problems, form_id = forms.read_new_link(call.form, call.preferences)
             link = await service.create_once(self._deps, call.session, new, problems, form_id, routing=limits)
         except (Invalid, Unavailable) as error:
             if is_fragment_request(call.request, _QUICK):
@@ -108,7 +110,7 @@ class LinkFormPages(Pages[Deps]):
         if not self._auth.has_active_plan(call.session):
             return await self._render(call, call.form, routed, status=402)
         try:
-            change, limits, problems = forms.read_change(call.form, routed, self._deps)
+            change, limits, problems = forms.read_change(call.form, routed, self._deps, call.preferences)
             link = await service.change(self._deps, call.session, call.id, change, problems, routing=limits)
         except (Invalid, Unavailable) as error:
             return await self._render(call.refused(error), routed=routed)

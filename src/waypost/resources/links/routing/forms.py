@@ -4,10 +4,13 @@ A field is named like its errors, such as `rules.0.conditions.1.values`. Lists a
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from string import ascii_uppercase
 from typing import Any, NamedTuple, get_args
 
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.model import ConditionType
@@ -35,6 +38,8 @@ _MAX_NAME = 100
 """Characters of a name that a rule gets by its conditions."""
 
 Entry = dict[str, Any]
+_ReadTime = Callable[[str, str], str | None]
+"""Reads the text of a field, with its name."""
 
 
 class Edited(NamedTuple):
@@ -43,11 +48,11 @@ class Edited(NamedTuple):
     """Where the user continues: the name of a field, or an edit. Empty if nothing was edited."""
 
 
-def fill(routed: RoutedLink) -> Form:
-    """Fill the form with what is stored. Times are in UTC."""
+def fill(routed: RoutedLink, preferences: Preferences) -> Form:
+    """Fill the form with what is stored."""
     routing = routed.routing
     fields: Entry = {
-        "rules": _mapping([_fill_rule(rule) for rule in routing.rules] if routing else []),
+        "rules": _mapping([_fill_rule(rule, preferences) for rule in routing.rules] if routing else []),
         "variants": _mapping(
             [{**variant, "weight": str(variant["weight"])} for variant in routing.variants] if routing else []
         ),
@@ -92,10 +97,15 @@ def _pick(condition: Entry, kind: ChoiceKind) -> None:
     condition["new"] = ", ".join(value for value in entered if not is_open and value not in known)
 
 
-def request_of(form: Form) -> dict[str, Any]:
-    """Return the fields of an API request."""
+def request_of(form: Form, routed: RoutedLink, preferences: Preferences) -> dict[str, Any]:
+    """Return the fields of an API request. Raises Invalid for a time that clocks skip."""
+    times = {preferences.field(at): at for at in _stored_times(routed)}
+
+    def read_time(text: str, field: str) -> str | None:
+        return preferences.read_field(text, field, times.get(text))
+
     return {
-        "rules": [_rule(rule) for rule in _entries(form.fields["rules"])],
+        "rules": [_rule(rule, f"rules.{n}", read_time) for n, rule in enumerate(_entries(form.fields["rules"]))],
         "variants": [_variant(*each) for each in zip(_LETTERS, _entries(form.fields["variants"]), strict=False)],
     }
 
@@ -151,11 +161,18 @@ def _first_field(path: str, index: int, entry: Entry) -> str:
     return f"{path}.{index}.{'operator' if 'type' in entry else 'name'}"
 
 
-def _fill_rule(rule: Mapping[str, Any]) -> Entry:
-    return {**rule, "conditions": _mapping([_fill_condition(condition) for condition in rule["conditions"]])}
+def _stored_times(routed: RoutedLink) -> Iterator[datetime]:
+    rules = routed.routing.rules if routed.routing else ()
+    for condition in (each for rule in rules for each in rule["conditions"] if each["type"] == "time"):
+        yield from (parse_timestamp(at) for at in (condition["from"], condition["to"]) if at)
 
 
-def _fill_condition(condition: Mapping[str, Any]) -> Entry:
+def _fill_rule(rule: Mapping[str, Any], preferences: Preferences = DEFAULT) -> Entry:
+    conditions = [_fill_condition(condition, preferences) for condition in rule["conditions"]]
+    return {**rule, "conditions": _mapping(conditions)}
+
+
+def _fill_condition(condition: Mapping[str, Any], preferences: Preferences) -> Entry:
     filled: Entry = dict(condition)
     type_, values = condition["type"], condition.get("values", [])
     if type_ in _PICKED:
@@ -163,14 +180,18 @@ def _fill_condition(condition: Mapping[str, Any]) -> Entry:
     elif type_ == "schedule":
         filled["weekdays"] = {str(day): str(day) for day in condition["weekdays"]}
     elif type_ == "time":
-        filled |= {name: _local(condition[name]) for name in ("from", "to") if condition[name]}
+        times = {name: parse_timestamp(condition[name]) for name in ("from", "to") if condition[name]}
+        filled |= {name: preferences.field(at) for name, at in times.items()}
     else:
         filled["values"] = "\n".join(values)
     return filled
 
 
-def _rule(rule: Entry) -> Entry:
-    conditions = [_condition(condition) for condition in _entries(rule["conditions"])]
+def _rule(rule: Entry, path: str, read_time: _ReadTime) -> Entry:
+    conditions = [
+        _condition(condition, f"{path}.conditions.{n}", read_time)
+        for n, condition in enumerate(_entries(rule["conditions"]))
+    ]
     return {
         "name": _text(rule, "name") or _name_by(conditions),
         "destination_url": _text(rule, "destination_url"),
@@ -189,12 +210,12 @@ def _variant(letter: str, variant: Entry) -> Entry:
     return {**texts, "weight": forms.read_number(_text(variant, "weight") or "")}
 
 
-def _condition(condition: Entry) -> Entry:
+def _condition(condition: Entry, path: str, read_time: _ReadTime) -> Entry:
     """Return the fields of its type."""
     type_ = condition["type"]
     read: Entry = {"type": type_, "operator": _text(condition, "operator")}
     if type_ == "time":
-        return read | {name: forms.read_timestamp(_text(condition, name) or "", "") for name in ("from", "to")}
+        return read | {name: read_time(_text(condition, name) or "", f"{path}.{name}") for name in ("from", "to")}
     if type_ == "schedule":
         days = condition.get("weekdays")
         read["weekdays"] = [forms.read_number(day) for day in days.values()] if isinstance(days, dict) else []
@@ -222,11 +243,6 @@ def _mapping(entries: Sequence[Entry]) -> dict[str, Entry]:
 def _text(entry: Entry, name: str) -> str | None:
     value = entry.get(name)
     return value.strip() or None if isinstance(value, str) else None
-
-
-def _local(time: str) -> str:
-    """Return what a field for date and time shows: whole seconds, without a zone."""
-    return time[:19]
 
 
 def _new_rule(name: str, type_: ConditionType, values: Sequence[str]) -> Entry:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
 from waypost.kit.fields import parse
+from waypost.kit.preferences import Preferences
 from waypost.kit.timezones import zone_choices
 from waypost.kit.urls import BadUrl
 from waypost.redirect.routing.compiled import compile_routing
@@ -20,7 +21,6 @@ from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import domains
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.form.fields import read_timestamp
 from waypost.resources.links.routing import forms, service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import (
@@ -40,9 +40,7 @@ from waypost.visitors.symbols import find_icon
 from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/links/{id}/routing"
-_EDIT = EditForm(
-    service.get, lambda routed, _: forms.fill(routed), forms.read, changed_by=attrgetter("link.changed_by")
-)
+_EDIT = EditForm(service.get, forms.fill, forms.read, changed_by=attrgetter("link.changed_by"))
 _read = partial(PageCall.read, max_fields=forms.MAX_FIELDS)
 TYPES = {
     "platform": "Platform",
@@ -88,17 +86,21 @@ class RoutingPages(Pages[Deps]):
         if change := form.text("edit"):
             edited = forms.edit(form, change)
             return await self._render(call, routed, edited.form, focus=edited.focus)
-        fields, problems = parse(RoutingChange, forms.request_of(form))
         try:
+            fields, problems = parse(RoutingChange, forms.request_of(form, routed, call.preferences))
             if form.text("action") == "test":
-                return await self._render(call, routed, form, result=self._test(routed, form, fields, problems))
+                return await self._render(
+                    call, routed, form, result=self._test(call.preferences, routed, form, fields, problems)
+                )
             self._auth.require_active_plan(call.session)
             await service.save(self._deps, call.session, routed.link.id, fields, problems)
         except (Invalid, PaymentRequired, Unavailable) as error:
             return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
 
-    def _test(self, routed: RoutedLink, form: Form, fields: RoutingFields, problems: Problems) -> TestResult:
+    def _test(
+        self, preferences: Preferences, routed: RoutedLink, form: Form, fields: RoutingFields, problems: Problems
+    ) -> TestResult:
         """Say where the visitor is sent by the routing in the form, saved or not. Raises Invalid."""
         parsed = parse_routing(fields, problems)
         urls: dict[str, str] = {}
@@ -107,7 +109,7 @@ class RoutingPages(Pages[Deps]):
                 urls[url] = self._deps.destination_checker.canonical(url).text
             except BadUrl:
                 problems.add(path, NO_URL)
-        at, now = read_timestamp(form.text("test.time"), ""), self._deps.clock()
+        at, now = preferences.read_field(form.text("test.time"), "test.time"), self._deps.clock()
         try:
             now = parse_timestamp(at) if at else now
         except ValueError:
@@ -119,8 +121,8 @@ class RoutingPages(Pages[Deps]):
         for each in (replace(visitor, drawn=share) for share in shares if share < 100):
             decision = decide(compiled, each, now.timestamp())
             url = decision.location.decode() if decision.location else routed.link.destination_url
-            outcomes[decision.target] = url, explain(compiled, each, now.timestamp())[-1]
-        return TestResult(explain(compiled, visitor, now.timestamp())[:-1], list(outcomes.values()))
+            outcomes[decision.target] = url, explain(compiled, each, now.timestamp(), preferences)[-1]
+        return TestResult(explain(compiled, visitor, now.timestamp(), preferences)[:-1], list(outcomes.values()))
 
     async def _render(
         self,

@@ -234,27 +234,14 @@ function setUpForm(form) {
     else addTags();
   });
 
-  // times are shown and entered in the browser's time zone, and sent with its offset at that time
-  const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString();
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone.replaceAll("_", " ");
-  for (const input of form.querySelectorAll("[type=datetime-local]")) {
-    const offset = field(input.name.replace("_at", "_offset"));
-    if (input.value && input.defaultValue.startsWith(input.value) && !offset.value) input.value = local(new Date(`${input.value}Z`)).slice(0, input.step === "1" ? 19 : 16);
-    const hint = form.querySelector(`#${input.id}-hint`);
-    hint.textContent = hint.textContent.replace("In UTC.", `In your time zone (${zone}).`);
-    const setOffset = () => {
-      offset.value = input.value ? new Date(input.value).getTimezoneOffset() : "";
-    };
-    input.addEventListener("input", setOffset);
-    setOffset();
-  }
   for (const button of form.querySelectorAll(".dates button")) {
     button.addEventListener("click", () => {
       const { fills, time } = button.parentElement.dataset;
-      const day = new Date();
+      const zone = form.querySelector("[name=shown_zone]").value;
+      const day = new Date(`${new Intl.DateTimeFormat("sv", { timeZone: zone }).format()}T12:00`); // Swedish dates are as in ISO 8601
       if (button.value === "month") day.setMonth(day.getMonth() + 1, 0);
       else day.setDate(day.getDate() + Number(button.value));
-      field(fills).value = `${day.toLocaleDateString("sv")}T${time}`; // Swedish dates are as in ISO 8601
+      field(fills).value = `${day.toLocaleDateString("sv")}T${time}`;
       field(fills).dispatchEvent(new Event("input", { bubbles: true }));
     });
   }
