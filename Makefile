@@ -19,6 +19,7 @@
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make models      makes the table of device models again, and counts how many devices are recognized
+# make browser-extension  builds the extension for the stores of Chrome, Edge and Firefox
 # make n8n-node    builds the package for n8n, with n8n's own rules, compiler options and package, and tests it
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
@@ -29,7 +30,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client stores diagrams pictures geo bots models n8n-node clean
+.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client stores diagrams pictures geo bots models n8n-node browser-extension clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -139,6 +140,9 @@ pictures: .venv/.installed-test
 	@scripts/ensure 'command -v chromium-headless-shell' chromium-headless-shell
 	@scripts/ensure 'command -v faketime' faketime
 	@.venv/bin/python scripts/take-pictures
+
+browser-extension: .venv/.npm-tools .venv/.installed-test
+	@.venv/bin/python scripts/build-browser-extension dist
 
 # Its tools take 190 MB. `make test` runs the same tests on the same sources, with a stub of n8n's package.
 n8n-node: .venv/.installed-test .venv/.tools-test

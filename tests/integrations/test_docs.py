@@ -76,6 +76,6 @@ def test_the_workflows_of_n8n_have_the_nodes_that_the_guide_names() -> None:
 def test_guides_name_the_scopes_that_are_needed() -> None:
     needed = {name: set(SCOPE.findall(text)) for name, text in GUIDES.items() if "API key with" in text}
     both = {"links:read", "links:write"}
-    assert [needed.pop(name) for name in ("github-actions", "n8n")] == [both, both]
+    assert [needed.pop(name) for name in ("github-actions", "n8n", "browser-extension")] == [both] * 3
     assert needed
     assert all(scopes == {"links:write"} for scopes in needed.values())
