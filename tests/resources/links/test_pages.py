@@ -450,6 +450,9 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
     assert ("A password is set." in page, "open sesame" in page, "routing</a> says" in page) == (True, False, False)
     copy = (await ada.get(f"/links/new?from={link}")).text
     assert ('value="2030-01-05T11:00"' in copy, "A password is set." in copy) == (True, False)
+    assert "this one none yet" in copy
+    twin = await ada.post("/links/new", {"destination_url": site.url(), "slug": "A"})
+    assert "from that of another link" in (await ada.get(twin.headers["location"])).text
     audit = (await ada.get(f"/account/audit?item={link}")).text
     assert (audit.count("Link created"), audit.count("Routing changed")) == (2, 2)  # the filter names both
 

@@ -10,7 +10,7 @@ import pytest
 from browsing import Browser, WebApp
 from resources.links.env import Website
 
-from waypost.kit.preferences import Preferences
+from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
 from waypost.resources.links.routing.conditions import NO_COUNTRY
@@ -204,7 +204,7 @@ def flat(fields: dict[str, Any]) -> list[tuple[str, Any]]:
 )
 def test_an_edit_of_nothing_changes_nothing(change: str) -> None:
     form = forms.read(Form({"rules.3.name": "x", "rules": "hostile", "rules.3.conditions.0.type": "unknown"}))
-    assert forms.edit(form, change).form.fields["rules"] == {"0": {"name": "x", "conditions": {}}}
+    assert forms.edit(form, change, DEFAULT).form.fields["rules"] == {"0": {"name": "x", "conditions": {}}}
 
 
 async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: Website) -> None:

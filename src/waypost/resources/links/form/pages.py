@@ -67,14 +67,10 @@ class LinkFormPages(Pages[Deps]):
 
     async def new(self, call: PageCall) -> Response:
         """Show a blank form, a copy of the link `?from=`, or one with what a browser or another app shares."""
-        source = call.request.query_params.get("from")
-        if source is None:
-            form = forms.fill_shared(self._deps, call.request.query_params)
-        else:
-            form = forms.fill_copy(
-                await routing_service.get(self._deps, call.session, require_id(source)), self._deps, call.preferences
-            )
-        return await self._render(call, form)
+        if source := call.query("from"):
+            copied = await routing_service.get(self._deps, call.session, require_id(source))
+            return await self._render(call, forms.fill_copy(copied, self._deps, call.preferences), copied=copied)
+        return await self._render(call, forms.fill_shared(self._deps, call.request.query_params))
 
     async def create(self, call: PageCall) -> Response:
         if not self._auth.has_active_plan(call.session):
@@ -92,7 +88,7 @@ class LinkFormPages(Pages[Deps]):
             created = self._quick(call, form=Form({"form_id": str(new_id())}), created=link, problems=problems)
             created.headers["HX-Trigger"] = "link-created"
             return created
-        return _redirect_to(link, "created", problems)
+        return await self._redirect_to(call, link, "created", problems)
 
     def _quick(self, call: PageCall, **context: Any) -> Response:
         """Render the form of the overview, with the link that it created."""
@@ -114,7 +110,7 @@ class LinkFormPages(Pages[Deps]):
             link = await service.change(self._deps, call.session, call.id, change, problems, routing=limits)
         except (Invalid, Unavailable) as error:
             return await self._render(call.refused(error), routed=routed)
-        return _redirect_to(link, "changed", problems)
+        return await self._redirect_to(call, link, "changed", problems, routed.link.slug)
 
     async def check_slug(self, call: PageCall) -> Response:
         slug, link_id = call.query("slug"), parse_id(call.query("link"))
@@ -162,11 +158,11 @@ class LinkFormPages(Pages[Deps]):
         form: Form = BLANK,
         routed: RoutedLink | None = None,
         *,
+        copied: RoutedLink | None = None,
         status: int = 200,
         template: str = _TEMPLATE,
     ) -> Response:
         link, stored = routed or (None, None)
-        shown = (link.hostname or "", link.slug, link.id) if link else None
         async with self._deps.db.read() as tx:
             found = await choices.find_choices(tx, call.session.account.id)
             templates = await utm_templates.find_all(tx, call.session.account.id)
@@ -179,7 +175,7 @@ class LinkFormPages(Pages[Deps]):
             status=status,
             problem="",
             state="blank",
-            twin=await service.find_twin(self._deps, call.session, *shown) if shown else None,
+            twin=await self._find_twin(call, link) if link else None,
             link=link,
             choices=found,
             tag_colors={**found.tags, **own_colors},
@@ -188,14 +184,20 @@ class LinkFormPages(Pages[Deps]):
             readable=domains.readable,
             is_domain_served=not unserved,
             is_routed=stored is not None and stored.has_targets,
-            has_password=stored is not None and stored.password_hash is not None,
+            has_password=routed is not None and routed.has_password,
+            lost_password=copied is not None and copied.has_password,
             unsafe_urls=stored.unsafe_urls if stored else (),
             shared_domain=self._deps.shared_domain,
             card=forms.typed_card(self._deps, call.form if call.error else form),
             has_active_plan=self._auth.has_active_plan(call.session),
         )
 
+    async def _redirect_to(
+        self, call: PageCall, link: Link, done: str, problems: Problems, slug_before: str = ""
+    ) -> Response:
+        unreachable = "&destination=unreachable" if problems.reasons else ""
+        is_twin = call.form.text("slug") != slug_before and await self._find_twin(call, link)
+        return redirect(f"/links/{link.id}?done={done}{unreachable}{'&slug=twin' if is_twin else ''}")
 
-def _redirect_to(link: Link, done: str, problems: Problems) -> Response:
-    unreachable = "&destination=unreachable" if problems.reasons else ""
-    return redirect(f"/links/{link.id}?done={done}{unreachable}")
+    async def _find_twin(self, call: PageCall, link: Link) -> str | None:
+        return await service.find_twin(self._deps, call.session, link.hostname or "", link.slug, link.id)

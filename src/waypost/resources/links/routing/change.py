@@ -32,6 +32,10 @@ class RoutedLink(NamedTuple):
     """Has start and click limit."""
     routing: LinkRouting | None
 
+    @property
+    def has_password(self) -> bool:
+        return self.routing is not None and self.routing.password_hash is not None
+
 
 class RoutingDraft(NamedTuple):
     """What a request sends, and what checks found out about it."""

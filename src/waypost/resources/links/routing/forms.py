@@ -110,7 +110,7 @@ def request_of(form: Form, routed: RoutedLink, preferences: Preferences) -> dict
     }
 
 
-def edit(form: Form, change: str) -> Edited:
+def edit(form: Form, change: str, preferences: Preferences) -> Edited:
     """Add, remove or move an entry, or add those of a template. `change`: such as `add:rules.0.conditions`,
     `remove:rules.0`, `move:rules.1.0`, `template:stores`; `pick:` with the name of a field changes nothing else.
     """
@@ -130,7 +130,8 @@ def edit(form: Form, change: str) -> Edited:
     entries, focus = _entries(owner[name]), f"add:{path}"
     index, to = (int(text) if text else len(entries) for text in match.group(4, 5))
     if action == "add" and len(entries) < _LIMITS[name]:
-        entries.append(_new_entry(name, form.text("new_rule" if name == "rules" else f"new.{path}")))
+        type_ = form.text("new_rule" if name == "rules" else f"new.{path}")
+        entries.append(_new_entry(name, type_, preferences))
         focus = _first_field(path, len(entries) - 1, entries[-1])
     elif action == "remove" and index < len(entries):
         del entries[index]
@@ -142,10 +143,12 @@ def edit(form: Form, change: str) -> Edited:
     return Edited(form, focus)
 
 
-def _new_entry(name: str, type_: str) -> Entry:
+def _new_entry(name: str, type_: str, preferences: Preferences) -> Entry:
     if name == "variants":
         return {}
     condition = {"type": type_ if type_ in get_args(ConditionType) else _FIRST_TYPE, "operator": "in"}
+    if type_ == "schedule":
+        condition["timezone"] = preferences.timezone
     return condition if name == "conditions" else {"conditions": _mapping([condition])}
 
 

@@ -84,7 +84,7 @@ class RoutingPages(Pages[Deps]):
         routed = await service.get(self._deps, call.session, call.id)
         form = forms.read(call.form)
         if change := form.text("edit"):
-            edited = forms.edit(form, change)
+            edited = forms.edit(form, change, call.preferences)
             return await self._render(call, routed, edited.form, focus=edited.focus)
         try:
             fields, problems = parse(RoutingChange, forms.request_of(form, routed, call.preferences))
