@@ -122,7 +122,7 @@ def test_casaos(submitted: Path, image: str) -> None:
     assert all((submitted / "casaos" / each).exists() for each in store["screenshot_link"])
     [volume] = service["volumes"]
     assert volume["source"].startswith("/DATA/AppData/$AppID/")
-    assert list(service["environment"]) == FIELDS
+    assert list(service["environment"]) == [*FIELDS, "WAYPOST_SIGNUP"]
 
 
 def test_umbrel(submitted: Path, image: str) -> None:
@@ -292,7 +292,7 @@ def test_unraid(submitted: Path, image: str) -> None:
     configs = {each.attrib["Target"]: each for each in container.findall("Config")}
     attributes = {"Name", "Target", "Default", "Mode", "Description", "Type", "Display", "Required", "Mask"}
     assert all(each.keys() == list(each.attrib) and set(each.keys()) == attributes for each in configs.values())
-    assert list(configs) == ["8000", "/data", *FIELDS, "WAYPOST_TRUSTED_PROXIES"]
+    assert list(configs) == ["8000", "/data", *FIELDS, "WAYPOST_SIGNUP", "WAYPOST_TRUSTED_PROXIES"]
     assert {each.attrib["Type"] for each in configs.values()} == {"Port", "Path", "Variable"}
     assert configs["/data"].text == "/mnt/user/appdata/waypost"
     assert configs["WAYPOST_OWNER_PASSWORD"].attrib["Mask"] == "true"
@@ -352,6 +352,17 @@ class TrueNasLibrary:
         return self.service
 
 
+def render_truenas(directory: Path, form: dict[str, str]) -> dict[str, Any]:
+    """The service for the values of its test, with others from the form."""
+    values = read(directory / "ix_values.yaml") | read(directory / "templates/test_values/basic-values.yaml")
+    values["waypost"] |= form
+    environment = jinja2.Environment(extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined, autoescape=False)
+    template = environment.from_string((directory / "templates/docker-compose.yaml").read_text())
+    library = {"base": {"render": {"Render": TrueNasLibrary}}}
+    service: dict[str, Any] = json.loads(template.render(ix_lib=library, values=values))
+    return service
+
+
 def test_truenas(submitted: Path, image: str, app: dict[str, Any]) -> None:
     """The files and fields of its catalogue, and the template with the values of its test."""
     directory = submitted / "truenas"
@@ -380,11 +391,9 @@ def test_truenas(submitted: Path, image: str, app: dict[str, Any]) -> None:
     assert [f"WAYPOST_{name.upper()}" for name, schema in form.items() if schema.get("required")] == FIELDS
     assert form["owner_password"]["private"] is True
 
-    environment = jinja2.Environment(extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined, autoescape=False)
-    template = environment.from_string((directory / "templates/docker-compose.yaml").read_text())
-    library = {"base": {"render": {"Render": TrueNasLibrary}}}
-    service = json.loads(template.render(ix_lib=library, values=fixed | values))
-    assert service["environment"] == {f"WAYPOST_{name.upper()}": values["waypost"][name] for name in list(form)[:3]}
+    service = render_truenas(directory, {})
+    entered = {f"WAYPOST_{name.upper()}": values["waypost"][name] for name in list(form)[:3]}
+    assert service["environment"] == entered | {"WAYPOST_SIGNUP": "invite"}
     assert service["healthcheck"] == ["CMD", *app["healthcheck"]]
     assert (service["user"], service["port"]) == ("568:568", [8080, 8000])
     assert service["volumes"] == {"/data": "ix_volume"}
@@ -436,7 +445,7 @@ def test_yunohost(submitted: Path, make: dict[str, Any]) -> None:
         assert {name.lower() for name in used} <= given - {"admin", "password", "new_domain"}, template.name
     assert read_settings(directory / "conf/waypost.env").keys() == {
         *FIELDS[:2],
-        *("WAYPOST_DATA_DIR", "WAYPOST_TRUSTED_PROXIES", "WAYPOST_OWNER_PASSWORD_FILE"),
+        *("WAYPOST_DATA_DIR", "WAYPOST_TRUSTED_PROXIES", "WAYPOST_SIGNUP", "WAYPOST_OWNER_PASSWORD_FILE"),
     }
     assert tomllib.loads((directory / "tests.toml").read_text())["test_format"] == 1.0
     assert (directory / "doc/DESCRIPTION.md").exists()

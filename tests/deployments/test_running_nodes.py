@@ -23,13 +23,20 @@ from deployments.stores import CLICKHOUSE, CLIENT, POSTGRES, running_clickhouse,
 from journeys.service import Website, eventually
 from nodes.network import Network
 
-ADDRESSES = {"redirect": "10.87.0.11", "web": "10.87.0.12", "migrate": "10.87.0.13"}
-VALUES = {
+ADDRESSES = {"redirect": "10.87.0.11", "web": "10.87.0.12", "migrate": "10.87.0.13", "single": "10.87.0.14"}
+SETTINGS = {"WAYPOST_OUTBOUND_ALLOW": "10.87.0.0/24"}
+NODES = {
     "mode": "nodes",
     "baseUrl": "http://app.example.com",
     "sharedDomain": "go.example.com",
-    "settings": {"WAYPOST_OUTBOUND_ALLOW": "10.87.0.0/24"},
+    "settings": SETTINGS,
     "secrets": {"database_url": f"postgresql://waypost:secret@{POSTGRES}/waypost", "secret_key": "k" * 40},
+}
+SINGLE = {
+    "baseUrl": "http://go.example.com",
+    "settings": SETTINGS,
+    "ownerEmail": "you@example.com",
+    "secrets": {"owner_password": "four plain words suffice"},
 }
 
 
@@ -39,7 +46,7 @@ class Pod:
     def __init__(self, role: str, chart: Rendering, image: Image, network: Network, secret: Path) -> None:
         self.url = f"http://{ADDRESSES[role]}:8000"
         workloads = {each["metadata"]["name"]: each for each in chart.of_kind("StatefulSet", "Job")}
-        pod = workloads[f"links-waypost-{role}"]["spec"]["template"]["spec"]
+        pod = workloads[f"links-waypost-{role}".removesuffix("-single")]["spec"]["template"]["spec"]
         self._specs: list[dict[str, Any]] = pod["containers"]
         network.add(role, ADDRESSES[role])
         data = image.volume(role, owner=0)
@@ -68,14 +75,7 @@ class Pod:
                     assert httpx.get(url, trust_env=False).status_code == 200, url
 
 
-@pytest.fixture
-def chart() -> Rendering:
-    [rendering] = render(VALUES)
-    return rendering
-
-
-@pytest.fixture
-def secret(directory: Path, chart: Rendering) -> Path:
+def mounted_secret(directory: Path, chart: Rendering) -> Path:
     """As Kubernetes mounts it: names are links to a directory that is replaced as a whole."""
     path = directory / "secret"
     (path / "..1").mkdir(parents=True)
@@ -90,9 +90,23 @@ def secret(directory: Path, chart: Rendering) -> Path:
 
 
 @needs_containers
-def test_pods_share_their_volume_with_their_worker(
-    directory: Path, network: Network, chart: Rendering, secret: Path
-) -> None:
+def test_one_pod(directory: Path, network: Network) -> None:
+    [chart] = render(SINGLE)
+    pod = Pod("single", chart, Image(directory), network, mounted_secret(directory, chart))
+    waypost = pod.container()
+    with running(waypost), Website(CLIENT) as page:
+        wait_until_ready(pod.url)
+        pod.probe()
+        key = pod.container(0, "key", "create", "--account", "you@example.com", "--name", "test", "--json")
+        key.run()
+        count_a_click(pod.url, json.loads(key.log)["key"], page.url, host="go.example.com")
+        assert waypost.stop() == 0
+
+
+@needs_containers
+def test_pods_share_their_volume_with_their_worker(directory: Path, network: Network) -> None:
+    [chart] = render(NODES)
+    secret = mounted_secret(directory, chart)
     image = Image(directory)
     with running_postgres(directory, network, "secret"):
         Pod("migrate", chart, image, network, secret).container().run()

@@ -15,6 +15,7 @@ export function generate(input: Input): Output {
         `WAYPOST_TRUSTED_PROXIES=10.0.0.0/8,172.16.0.0/12`,
         `WAYPOST_OWNER_EMAIL=${input.ownerEmail}`,
         `WAYPOST_OWNER_PASSWORD=${input.ownerPassword}`,
+        `WAYPOST_SIGNUP=invite`,
       ].join("\n"),
       domains: [{ host: "$(EASYPANEL_DOMAIN)", port: 8000 }],
       mounts: [{ type: "volume", name: "data", mountPath: "/data" }],

@@ -19,6 +19,7 @@ import_local_ip
 msg_info "Configuring Waypost"
 cat <<EOF >/etc/waypost/waypost.env
 WAYPOST_BASE_URL=http://${LOCAL_IP}:8000
+WAYPOST_SIGNUP=invite
 EOF
 mkdir -p /etc/systemd/system/waypost.service.d
 cat <<EOF >/etc/systemd/system/waypost.service.d/host.conf

@@ -15,6 +15,7 @@ export function generate(input: Input): Output {
         `WAYPOST_TRUSTED_PROXIES=10.0.0.0/8,172.16.0.0/12`,
         `@{field.owner_email.name}@=${input.ownerEmail}`,
         `@{field.owner_password.name}@=${input.ownerPassword}`,
+        `WAYPOST_SIGNUP=invite`,
       ].join("\n"),
       domains: [{ host: "$(EASYPANEL_DOMAIN)", port: @{port}@ }],
       mounts: [{ type: "volume", name: "data", mountPath: "@{data}@" }],

@@ -19,6 +19,7 @@ import_local_ip
 msg_info "Configuring @{name}@"
 cat <<EOF >/etc/waypost/waypost.env
 @{field.base_url.name}@=http://${LOCAL_IP}:@{port}@
+WAYPOST_SIGNUP=invite
 EOF
 mkdir -p /etc/systemd/system/waypost.service.d
 cat <<EOF >/etc/systemd/system/waypost.service.d/host.conf
