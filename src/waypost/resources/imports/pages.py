@@ -198,7 +198,7 @@ class ImportPages(Pages[Deps]):
             "cname_target": self._deps.cname_target,
             "shared_domain": self._deps.shared_domain,
             "is_vendors": choices.is_of_vendor,
-            "table": table,
+            "settings": table,
             "fields": FIELDS,
             "shown_columns": SHOWN_FIRST,
             "report": report,

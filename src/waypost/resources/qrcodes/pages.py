@@ -154,7 +154,6 @@ class DesignPages(Pages[Deps]):
             "warnings": images.find_warnings(code, style, layout),
             "preview_url": preview + urlencode(texts),
             "layout": layout,
-            "preview": preview,
             "presets": [
                 (name, fields, urlencode(texts | fields), presets.is_chosen(fields, style))
                 for name, fields in presets.looks()
