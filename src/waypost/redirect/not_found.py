@@ -49,7 +49,7 @@ class NotFoundResponder:
         elif is_for_links:
             appearance = await self._appearances.find(host)
             page = pages.ended_page(ended_kind(link, self._state.now), appearance)
-            await exchange.respond(404, pages.headers(pages.style(appearance.color)), page)
+            await exchange.respond(404, pages.headers(pages.ended_style(appearance)), page)
         else:
             await exchange.respond(404)
 

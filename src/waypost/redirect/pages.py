@@ -18,35 +18,39 @@ _ACCENTS: Final = ("#0f766e", "#4fd1c0")
 _ON: Final = ("#ffffff", "#000000")
 """Text on buttons: one of both has a contrast of at least 4.5 on every color."""
 
-_TOKENS = """:root{{color-scheme:light dark;--ground:{light[0]};--card:{light[1]};--text:#1d1b17;--muted:#5f5b52;
---line:#e6e3dc;--edge:#8c877c;--bad:#b42318;--accent:{accents[0]};--brand:{brands[0]};--on:{on[0]}}}
+_BASE = """:root{{color-scheme:light dark;--ground:{light[0]};--card:{light[1]};--text:#1d1b17;--muted:#5f5b52;
+--line:#e6e3dc;--brand:{brands[0]}}}
 @media(prefers-color-scheme:dark){{:root{{--ground:{dark[0]};--card:{dark[1]};--text:#efece5;--muted:#b3ada0;
---line:#37342e;--edge:#857f73;--bad:#fda29b;--accent:{accents[1]};--brand:{brands[1]};--on:{on[1]}}}}}
-"""
-_STYLE = """*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;grid-template-columns:minmax(0,28rem);place-content:center;gap:1rem;
+--line:#37342e;--brand:{brands[1]}}}}}
+*{{box-sizing:border-box}}
+body{{margin:0;min-height:100vh;display:grid;grid-template-columns:minmax(0,28rem);place-content:center;gap:1rem;
 padding:1.5rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.6 system-ui,sans-serif;text-align:center;
-overflow-wrap:anywhere}
-header{font-weight:650;font-size:1.125rem}header a{text-decoration:none}
-header img{display:block;height:3rem;width:auto;max-width:100%;object-fit:contain;margin:0 auto .5rem;
-border-radius:.25rem}
-.light{background:#151412;padding:.25rem}
-@media(prefers-color-scheme:dark){header img:not(.light){background:#fff;padding:.25rem}}
-a{color:var(--accent);text-underline-offset:.15em}
-main{padding:1.75rem 1.5rem;background:var(--card);border:1px solid var(--line);border-top:3px solid var(--brand);
-border-radius:.75rem}
-h1{margin:0;font-size:1.375rem;line-height:1.3}p{margin:.5rem 0 0;color:var(--muted)}h1,p{white-space:pre-line}
-p:empty{display:none}
-:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:.25rem}
+overflow-wrap:anywhere}}
+main{{padding:1.75rem 1.5rem;background:var(--card);border:1px solid var(--line);border-top:3px solid var(--brand);
+border-radius:.75rem}}
+h1{{margin:0;font-size:1.375rem;line-height:1.3}}p{{margin:.5rem 0 0;color:var(--muted)}}h1,p{{white-space:pre-line}}
 """
-_FORMS = """form{display:grid;gap:1rem;margin-top:1.25rem;text-align:start}label{font-weight:550}
-input,select,textarea,button{display:block;width:100%;min-height:2.5rem;margin-top:.25rem;padding:.3rem .75rem;
-border:1px solid var(--edge);border-radius:.5rem;background:var(--card);color:inherit;font:inherit}
-textarea{resize:vertical}[aria-invalid]{border-color:var(--bad)}
-p.error{margin:.25rem 0 0;color:var(--bad);font-weight:550}
-button{border-color:var(--accent);background:var(--brand);color:var(--on);font-weight:600;cursor:pointer}
-dl{margin:1.25rem 0 0;text-align:start}dt{margin-top:.75rem;font-size:.875rem;color:var(--muted)}dd{margin:0}
-details{margin-top:1.5rem;text-align:start}summary{cursor:pointer;color:var(--muted)}
+_MORE = """:root{{--accent:{accents[0]}}}@media(prefers-color-scheme:dark){{:root{{--accent:{accents[1]}}}}}
+header{{font-weight:650;font-size:1.125rem}}header a{{text-decoration:none}}
+header img{{display:block;height:3rem;width:auto;max-width:100%;object-fit:contain;margin:0 auto .5rem;
+border-radius:.25rem}}
+.light{{background:#151412;padding:.25rem}}
+@media(prefers-color-scheme:dark){{header img:not(.light){{background:#fff;padding:.25rem}}}}
+a{{color:var(--accent);text-underline-offset:.15em}}
+p:empty{{display:none}}
+:focus-visible{{outline:2px solid var(--accent);outline-offset:2px;border-radius:.25rem}}
+"""
+"""Of pages with a header, links or a form."""
+_FORMS = """:root{{--edge:#8c877c;--bad:#b42318;--on:{on[0]}}}
+@media(prefers-color-scheme:dark){{:root{{--edge:#857f73;--bad:#fda29b;--on:{on[1]}}}}}
+form{{display:grid;gap:1rem;margin-top:1.25rem;text-align:start}}label{{font-weight:550}}
+input,select,textarea,button{{display:block;width:100%;min-height:2.5rem;margin-top:.25rem;padding:.3rem .75rem;
+border:1px solid var(--edge);border-radius:.5rem;background:var(--card);color:inherit;font:inherit}}
+textarea{{resize:vertical}}[aria-invalid]{{border-color:var(--bad)}}
+p.error{{margin:.25rem 0 0;color:var(--bad);font-weight:550}}
+button{{border-color:var(--accent);background:var(--brand);color:var(--on);font-weight:600;cursor:pointer}}
+dl{{margin:1.25rem 0 0;text-align:start}}dt{{margin-top:.75rem;font-size:.875rem;color:var(--muted)}}dd{{margin:0}}
+details{{margin-top:1.5rem;text-align:start}}summary{{cursor:pointer;color:var(--muted)}}
 """
 
 _PAGE = """<!doctype html>
@@ -98,7 +102,12 @@ def ended_page(kind: EndedKind, appearance: Appearance = PLAIN) -> bytes:
         "expired": appearance.expired_text,
         "not_started": appearance.not_started_text,
     }[kind]
-    return page(title, f"<h1>{title}</h1>\n{paragraph(own or text)}", style(appearance.color), appearance)
+    return page(title, f"<h1>{title}</h1>\n{paragraph(own or text)}", ended_style(appearance), appearance)
+
+
+def ended_style(appearance: Appearance) -> str:
+    """Return the style of `ended_page`."""
+    return _style(appearance.color, (_BASE, _MORE) if _header(appearance) else (_BASE,))
 
 
 def page(title: str, content: str, style_: str, appearance: Appearance = PLAIN) -> bytes:
@@ -127,17 +136,22 @@ def _logo(appearance: Appearance) -> str:
     return f'<img src="{escape(appearance.logo_url)}" alt="{alt}" {size}{light}>'
 
 
-@lru_cache(256)
 def style(color: str = "") -> str:
-    """Return the style of pages without a form. Buttons have the very color, text has what is readable of it."""
-    brands = (color, color) if color else _ACCENTS
-    accents = (readable(brands[0], *_LIGHT), readable(brands[1], *_DARK))
-    on = [max(_ON, key=partial(contrast, brand)) for brand in brands]
-    return _TOKENS.format(light=_LIGHT, dark=_DARK, accents=accents, brands=brands, on=on) + _STYLE
+    """Return the style of pages without a form."""
+    return _style(color, (_BASE, _MORE))
 
 
 def form_style(color: str = "") -> str:
-    return style(color) + _FORMS
+    return _style(color, (_BASE, _MORE, _FORMS))
+
+
+@lru_cache(256)
+def _style(color: str, parts: tuple[str, ...]) -> str:
+    """Buttons have the very color, text has what is readable of it."""
+    brands = (color, color) if color else _ACCENTS
+    accents = (readable(brands[0], *_LIGHT), readable(brands[1], *_DARK))
+    on = [max(_ON, key=partial(contrast, brand)) for brand in brands]
+    return "".join(parts).format(light=_LIGHT, dark=_DARK, accents=accents, brands=brands, on=on)
 
 
 @lru_cache(256)
@@ -158,7 +172,7 @@ def headers(
 
 
 STYLE: Final = style()
-HEADERS: Final = headers(STYLE)
-PREVIEW_HEADERS = (*HEADERS, (b"referrer-policy", b"no-referrer-when-downgrade"), (b"x-robots-tag", b"noindex"))
+HEADERS: Final = headers(ended_style(PLAIN))
+PREVIEW_HEADERS = (*headers(STYLE), (b"referrer-policy", b"no-referrer-when-downgrade"), (b"x-robots-tag", b"noindex"))
 NOT_FOUND: Final = ended_page("not_found")
 EXPIRED: Final = ended_page("expired")

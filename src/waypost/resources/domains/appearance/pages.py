@@ -106,8 +106,8 @@ def _preview(name: str, domain: Domain, appearance: Appearance) -> Response:
     name = name if name in _PREVIEWS else "not_found"
     show = _PREVIEWS[name]
     appearance = appearance._replace(has_home=bool(domain.root_url))
-    color = appearance.color
-    style = pages.style(color) if name in ("not_found", "expired", "not_started") else pages.form_style(color)
+    is_ended = name in ("not_found", "expired", "not_started")
+    style = pages.ended_style(appearance) if is_ended else pages.form_style(appearance.color)
     page = show(domain, appearance)
     for text, still in _STILL.items():
         page = page.replace(text, still)
