@@ -10,6 +10,7 @@ from sqlalchemy import Column, delete, exists, insert, select, update
 from waypost.accounts.model import Person, PersonWithHash, memberships, people
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
+from waypost.kit.preferences import DEFAULT, Preferences
 
 _people = people.c
 PERSON: tuple[Column[Any], ...] = tuple(_people[name] for name in Person.__dataclass_fields__)
@@ -27,6 +28,12 @@ async def find(tx: Tx, person_id: UUID) -> Person | None:
 
 async def find_by_email(tx: Tx, email: str) -> Person | None:
     return _person((await tx.execute(select(*PERSON).where(_people.email == email))).one_or_none())
+
+
+async def find_preferences(tx: Tx, email: str) -> Preferences:
+    """Return those of the person with an email, for what is sent to it."""
+    person = await find_by_email(tx, email)
+    return person.preferences if person else DEFAULT
 
 
 async def exist(tx: Tx) -> bool:

@@ -20,7 +20,6 @@ from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, WaypostError
 from waypost.kit.ids import new_id
-from waypost.kit.preferences import DEFAULT
 from waypost.outbound import Unreachable
 from waypost.resources.clicks.dashboard.statistics import read_comparable
 from waypost.resources.clicks.model import Subject
@@ -90,13 +89,11 @@ class ReportSender:
         """
         now, recipient = self.context.clock(), address_digest(to)
         async with self.context.db.write() as tx:
-            person = await people.find_by_email(tx, to)
-            is_member = person and await memberships.find_member(tx, account.id, person.id)
+            preferences = await people.find_preferences(tx, to)
             if await store.is_unsubscribed(tx, recipient):
                 raise Invalid({"--to": [UNSUBSCRIBED]})
             if not await mail.count(tx, to, "statistics", now):
                 raise Invalid({"--to": [TOO_MANY]})
-        preferences = person.preferences if person and is_member else DEFAULT
         days = periods.last_days(period, preferences.zone, now)
         urls = ReportUrls(self.context.base_url, self.urls.url(to), "")
         of_account = ReportScope(account.id, ReportSubject(), account.name, period, preferences)

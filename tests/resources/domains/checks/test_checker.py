@@ -102,7 +102,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
-        text in mail["text"] for text in (TXT, TARGET, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
+        text in mail["text"] for text in (TXT, TARGET, "1 Jan 2030, 12:00 UTC", "4 Jan 2030, 12:00 UTC", domain["id"])
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_served

@@ -8,9 +8,9 @@ from typing import Protocol
 import structlog
 
 from waypost import accounts, audit, mail
+from waypost.accounts.people import store as people
 from waypost.audit import Actor, AuditAction
 from waypost.database import Tx
-from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import history, service, store
 from waypost.resources.domains.checks import messages, outcome, verification
@@ -110,13 +110,14 @@ class Checker:
         to, now = await accounts.find_email(tx, domain.account_id), self._deps.clock()
         if to is None or not await store.mark_notified(tx, domain.id, now):
             return
+        preferences = await people.find_preferences(tx, to)
         is_txt_only = domain.needs_txt or is_local(self._deps.cname_target)
         records = messages.MAIL_TXT if is_txt_only else messages.MAIL_EITHER
         text = messages.MAIL.format(
             looked=records.format(hostname=domain.hostname, target=self._deps.cname_target),
             hostname=domain.hostname,
-            now=_day(timestamp(now)),
-            verified=_day(timestamp(domain.verified_at or domain.created_at)),
+            now=preferences.zoned(now),
+            verified=preferences.zoned(domain.verified_at or domain.created_at),
             base_url=self._deps.base_url,
             id=domain.id,
             days=history.MAX_UNVERIFIED.days,
@@ -141,7 +142,3 @@ async def delete_expired(deps: Deps) -> bool:
     account, links = str(domain.account_id), domain.links_count
     log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)
     return True
-
-
-def _day(at: str) -> str:
-    return f"{at[:10]} at {at[11:16]} UTC"

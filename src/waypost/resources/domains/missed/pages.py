@@ -1,5 +1,7 @@
 """Pages of missed addresses: those of a domain, and for operators those of the shared domain."""
 
+from typing import Any
+
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -27,4 +29,5 @@ class MissedPages(Pages[WebDeps]):
 
     async def show_shared(self, call: PageCall) -> Response:
         page = await service.list_missed_of_shared_domain(self._deps, call.pagination(_PER_PAGE))
-        return call.render("domains/missed.html", page=page, path="/operator/missed", domain=None)
+        shown: dict[str, Any] = {"path": "/operator/missed", "domain": None, "shared_domain": self._deps.shared_domain}
+        return call.render("domains/missed.html", page=page, **shown)
