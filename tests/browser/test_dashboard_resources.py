@@ -76,8 +76,32 @@ async def test_a_code_is_seen_while_it_is_designed(chromium, service: Service, d
     await page.click("button:has-text('Save')")
     await expect(page.get_by_text("Changes saved.")).to_be_visible()
     assert await page.is_checked("text=Dots")
+    await crop_logo(page, tmp_path)
     # noted, too: the download, and requests for a preview that a later change or saving aborted
     assert [each for each in ada.trouble if "/image/png" not in each and not each.startswith("htmx:")] == []
+
+
+async def crop_logo(page: Page, directory: Path) -> None:
+    """With the keyboard. The part that is used is shown before and after the upload."""
+    image = Image.new("RGB", (200, 100), "red")
+    image.paste("blue", (100, 0, 200, 100))
+    image.save(directory / "logo.png")
+    await page.set_input_files("#file", directory / "logo.png")
+    await expect(page.get_by_role("img", name="The part of the image that is used")).to_be_visible()
+    await page.get_by_label("Crop").focus()
+    await page.keyboard.press("S")
+    await page.get_by_text("Cut off edges").focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_label("Left").fill("60")
+    canvas = page.locator("#crop-preview")
+    await expect(canvas).to_have_js_property("width", 80)
+    await expect(canvas).to_have_js_property("height", 80)
+    pixel = await canvas.evaluate("canvas => [...canvas.getContext('2d').getImageData(9, 9, 1, 1).data]")
+    assert pixel == [0, 0, 255, 255]
+    await page.get_by_role("button", name="Upload for all links").click()
+    await expect(page.get_by_alt_text("The logo, cropped")).to_be_visible()
+    assert await page.get_by_alt_text("The logo, cropped").evaluate("image => image.naturalWidth") == 80
+    await page.get_by_role("button", name="Delete logo").click()
 
 
 async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db: Database) -> None:

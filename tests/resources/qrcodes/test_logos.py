@@ -14,8 +14,10 @@ from resources.qrcodes.codes_env import Env, encoded
 from sqlalchemy import update
 
 from waypost.resources.links.images.codec import TOO_MANY_PIXELS
+from waypost.resources.links.images.media import BadImage
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes.logos.preparing import MAX_BYTES, prepare
+from waypost.resources.qrcodes.logos.preparing import MAX_BYTES, MIN_SIDE, prepare
+from waypost.resources.qrcodes.logos.schemas import LogoCrop
 
 
 def ellipse(width: int, height: int, color: str = "#c81e1e") -> Image.Image:
@@ -136,6 +138,27 @@ def test_prepares_logos(file: bytes, size: tuple[int, int], color: str | None) -
     assert (prepared.width, prepared.height, prepared.color) == (*size, color)
     assert len(prepared.content) <= MAX_BYTES
     assert b"script" not in prepared.content
+
+
+@pytest.mark.parametrize(
+    ("crop", "size"),
+    [
+        ({"crop": "content"}, (200, 200)),
+        ({"crop": "whole"}, (400, 300)),
+        ({"crop": "square"}, (300, 300)),
+        ({"crop": "square", "cut_top": 50, "cut_right": 99}, (4, 4)),
+        ({"crop": "whole", "cut_left": 25, "cut_bottom": 10}, (300, 270)),
+        ({"cut_left": 50}, (100, 200)),
+    ],
+)
+def test_crops_as_chosen(crop: dict[str, Any], size: tuple[int, int]) -> None:
+    chosen = LogoCrop(**crop)
+    if max(size) < MIN_SIDE:
+        with pytest.raises(BadImage):
+            prepare(encoded(FRAMED), chosen)
+    else:
+        prepared = prepare(encoded(FRAMED), chosen)
+        assert (prepared.width, prepared.height) == size
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from resources.qrcodes.codes_env import encoded
 
 from waypost.resources.links import Link
 from waypost.resources.qrcodes import add_scans
+from waypost.resources.qrcodes.logos.preparing import NOTHING_LEFT
 
 STYLE = {
     "foreground": "#0a3",
@@ -46,7 +47,8 @@ async def link_of(place: WebApp, browser: Browser) -> Link:
 
 
 def values(html: str) -> dict[str, str]:
-    """What stands in the fields."""
+    """What stands in the fields of the style."""
+    html = html.partition('id="style-form"')[2].partition("</form>")[0]
     typed = re.findall(r'<input id="(\w+)" name="\w+"[^>]*? value="([^"]*)"', html)
     chosen = re.findall(r'name="(style)" value="(\w+)" checked', html)
     selected = re.findall(r'<select id="(\w+)".*?<option value="(\w+)" selected', html, re.DOTALL)
@@ -178,6 +180,15 @@ async def test_uploads_and_deletes_logos(place: WebApp) -> None:
     path, file = f"/links/{link.id}/qrcode", {"file": ("a.png", encoded(Image.new("RGB", (90, 90), "red")))}
     refused = await ada.post(f"{path}/logo", {}, files={"file": ("a.svg", b"<svg/>")})
     assert (refused.status_code, 'id="file-error">This must be a PNG' in refused.text) == (422, True)
+    for cut, name, message in (
+        ({"cut_top": "x"}, "cut_top", "This must be an integer."),
+        ({"cut_left": "60", "cut_right": "40"}, "file", NOTHING_LEFT),
+    ):
+        refused = await ada.post(f"{path}/logo", cut | {"crop": "square"}, files=file)
+        assert (refused.status_code, f'id="{name}-error">{message}<' in refused.text) == (422, True)
+        assert '<option value="square" selected>' in refused.text
+    assert (await ada.post(f"{path}/logo", {"crop": "whole", "cut_left": "50"}, files=file)).status_code == 303
+    assert re.search(r'src="/media/logos/[^"]+" width="45" height="90"', (await ada.get(path)).text)
     uploaded = await ada.post(f"{path}/logo", {}, files=file)
     assert uploaded.status_code == 303
     page = await ada.get(uploaded.headers["location"])

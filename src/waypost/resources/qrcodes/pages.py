@@ -29,7 +29,7 @@ from waypost.resources.qrcodes.style import (
     CodeStyle,
     style_text,
 )
-from waypost.web.dashboard import VERSION, EditForm, Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import BLANK, VERSION, EditForm, Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -104,9 +104,8 @@ class DesignPages(Pages[Deps]):
         try:
             await logos.upload_form(self._deps, call.session, domain_id, call.form.fields)
         except Invalid as error:
-            texts = error.explained
-            problem = " ".join(text for name in ("file", "body") for text in texts.get(name, ()))
-            return await self._page(call, code, _EDIT.show(code, call.preferences), status=422, logo_error=problem)
+            form, logo_form = _EDIT.show(code, call.preferences), call.form.with_error(error)
+            return await self._page(call, code, form, status=422, logo_form=logo_form)
         return redirect(f"/links/{call.id}/qrcode?{urlencode(_texts(replace(code.style, logo=True)))}", "logo-uploaded")
 
     async def delete_logo(self, call: PageCall) -> Response:
@@ -127,13 +126,13 @@ class DesignPages(Pages[Deps]):
     async def _code(self, call: PageCall) -> QrCode:
         return await service.get(self._deps, call.session, call.id)
 
-    async def _page(self, call: PageCall, code: QrCode, form: Form, *, status: int = 200, **texts: str) -> Response:
+    async def _page(self, call: PageCall, code: QrCode, form: Form, *, status: int = 200, **others: Any) -> Response:
         async with self._deps.db.read() as tx:
             link = await links.get(tx, call.session.account.id, code.link_id)
             unserved = await domains.find_unserved(tx, [link.domain_id])
             routed = await routing.find_routed(tx, [link.id])
         context = {**self._context(code, form), "link": link, "is_domain_served": not unserved}
-        context |= {"is_routed": bool(routed), "error": "", "logo_error": "", "has_form_errors": True, **texts}
+        context |= {"is_routed": bool(routed), "error": "", "logo_form": BLANK, "has_form_errors": True, **others}
         context |= {"logo_url": f"{logo_schemas.LOGO_PATH}/{code.logo.name}" if code.logo else ""}
         return call.render("qrcodes/designer.html", status=status, **context)
 

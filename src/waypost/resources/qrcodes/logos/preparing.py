@@ -10,6 +10,7 @@ from PIL import Image, ImageChops, ImageStat
 from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links.images.codec import decode_still
 from waypost.resources.links.images.media import BadImage, new_name
+from waypost.resources.qrcodes.logos.schemas import AUTOMATIC, LogoCrop
 
 MIN_SIDE, MAX_SIDE = 16, 512
 """Pixels of the longer side."""
@@ -21,6 +22,7 @@ _VISIBLE = 16
 _NEAR = 12
 """Of 255: pixels that differ less from the color of the corners belong to the margin."""
 
+NOTHING_LEFT = "Nothing is left of the image. Cut off less of its edges."
 EMPTY = "This image has no visible pixels."
 TOO_SMALL = f"The logo must be at least {MIN_SIDE} pixels wide or high, without its empty margin."
 
@@ -37,15 +39,20 @@ class PreparedLogo(NamedTuple):
         return Logo(owner_id, new_name("png"), self.width, self.height, self.color, now)
 
 
-def prepare(content: bytes) -> PreparedLogo:
+def prepare(content: bytes, crop: LogoCrop = AUTOMATIC) -> PreparedLogo:
     """Raises BadImage. Takes up to a few seconds, so never call it in the event loop."""
     image = _with_alpha(decode_still(content))
+    left, top, right, bottom = crop.box(*image.size)
+    if left >= right or top >= bottom:
+        raise BadImage(NOTHING_LEFT)
+    image = image.crop((left, top, right, bottom))
     alpha = image.getchannel("A")
     is_opaque = alpha.getextrema()[0] == 255
     box = _find_content(image.convert("RGB")) if is_opaque else alpha.point(lambda a: 255 * (a >= _VISIBLE)).getbbox()
     if box is None:
         raise BadImage(EMPTY)
-    image = image.crop(box)
+    if crop.crop in (None, "content"):
+        image = image.crop(box)
     if max(image.size) < MIN_SIDE:
         raise BadImage(TOO_SMALL)
     color = None if is_opaque else _average(image)

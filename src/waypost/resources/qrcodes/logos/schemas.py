@@ -1,9 +1,9 @@
 """The body of an upload, and the JSON of a logo."""
 
 from collections.abc import Collection
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import InstanceOf
+from pydantic import Field, InstanceOf
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
@@ -18,6 +18,32 @@ class LogoFields(Body):
     REQUIRED: ClassVar[Collection[str]] = ("file",)
 
     file: InstanceOf[Upload] | None = field("PNG, JPEG or WebP image of at most 2 MB", "logo.png")
+
+
+Percent = Annotated[int, Field(ge=0, le=99, strict=False)]
+
+
+class LogoCrop(Body):
+    """What the dashboard's form uses of an image: first the edges are cut off."""
+
+    crop: Literal["content", "square", "whole"] | None = field("Without empty space, a square in the middle, or all")
+    cut_left: Percent | None = field("Percent of the width to cut off")
+    cut_top: Percent | None = field("Percent of the height to cut off")
+    cut_right: Percent | None = field("Percent of the width to cut off")
+    cut_bottom: Percent | None = field("Percent of the height to cut off")
+
+    def box(self, width: int, height: int) -> tuple[int, int, int, int]:
+        """Return left, top, right and bottom of what is left. If nothing is, they are in the wrong order."""
+        left, right = width * (self.cut_left or 0) // 100, width - width * (self.cut_right or 0) // 100
+        top, bottom = height * (self.cut_top or 0) // 100, height - height * (self.cut_bottom or 0) // 100
+        if self.crop == "square":
+            side = min(right - left, bottom - top)
+            left, top = (left + right - side) // 2, (top + bottom - side) // 2
+            right, bottom = left + side, top + side
+        return left, top, right, bottom
+
+
+AUTOMATIC = LogoCrop()
 
 
 class LogoJson(TypedDict):

@@ -1,6 +1,7 @@
 """Upload, find and delete the logo of the account, or of one of its domains: `domain_id` is None for the account."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store
 from waypost.resources.links.images.media import BadImage
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.logos.schemas import LogoFields
+from waypost.resources.qrcodes.logos.schemas import AUTOMATIC, LogoCrop, LogoFields
 
 
 async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> store.Logo:
@@ -27,7 +28,12 @@ async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> st
 
 
 async def upload(
-    deps: Deps, caller: accounts.Caller, domain_id: UUID | None, fields: LogoFields, problems: Problems
+    deps: Deps,
+    caller: accounts.Caller,
+    domain_id: UUID | None,
+    fields: LogoFields,
+    problems: Problems,
+    crop: LogoCrop = AUTOMATIC,
 ) -> store.Logo:
     """Set or replace the logo. Raises NotFound before Invalid."""
     if domain_id:
@@ -39,7 +45,8 @@ async def upload(
     from waypost.resources.qrcodes.logos.preparing import prepare  # noqa: PLC0415  # 4 MB, only for images
 
     try:
-        prepared = await deps.image_reencoder.run(prepare, fields.file.content, account=caller.account.id)
+        work = partial(prepare, crop=crop)
+        prepared = await deps.image_reencoder.run(work, fields.file.content, account=caller.account.id)
     except BadImage as error:
         problems.add("file", str(error))
     problems.raise_if_any()
@@ -61,7 +68,10 @@ async def upload(
 
 async def upload_form(deps: Deps, caller: accounts.Caller, domain_id: UUID | None, form: Mapping[str, Any]) -> None:
     """Upload the file in a form. Raises as `upload` does."""
-    await upload(deps, caller, domain_id, *parse(LogoFields, form))
+    fields, problems = parse(LogoFields, form)
+    crop, found = parse(LogoCrop, form)
+    problems.errors |= found.errors
+    await upload(deps, caller, domain_id, fields, problems, crop)
 
 
 async def delete(deps: Deps, caller: accounts.Caller, domain_id: UUID | None = None) -> None:

@@ -45,3 +45,24 @@ for (const preset of document.querySelectorAll("[data-preset]")) {
     for (const text of form.querySelectorAll("#foreground, #background")) text.dispatchEvent(new Event("input", { bubbles: true }));
   });
 }
+
+// Of a chosen file, the part that is used is shown. Without scripts, the page shows it after the upload.
+const upload = document.getElementById("logo-form");
+upload?.addEventListener("input", async () => {
+  const { file, crop, cut_left: left, cut_right: right, cut_top: top, cut_bottom: bottom } = upload.elements;
+  const image = file.files[0] && await createImageBitmap(file.files[0]).catch(() => null);
+  const canvas = document.getElementById("crop-preview");
+  const [x, y] = [left, top].map((field) => Number(field.value) / 100);
+  let [width, height] = [[x, right], [y, bottom]].map(([start, end]) => 1 - start - Number(end.value) / 100);
+  canvas.hidden = !(image && width > 0 && height > 0);
+  if (canvas.hidden) return;
+  width *= image.width;
+  height *= image.height;
+  const side = Math.min(width, height);
+  const [shownWidth, shownHeight] = crop.value === "square" ? [side, side] : [width, height];
+  const scale = Math.min(1, 256 / Math.max(shownWidth, shownHeight));
+  canvas.width = Math.max(1, shownWidth * scale);
+  canvas.height = Math.max(1, shownHeight * scale);
+  const start = [x * image.width + (width - shownWidth) / 2, y * image.height + (height - shownHeight) / 2];
+  canvas.getContext("2d").drawImage(image, ...start, shownWidth, shownHeight, 0, 0, canvas.width, canvas.height);
+});
