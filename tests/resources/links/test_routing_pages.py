@@ -15,6 +15,7 @@ from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
 from waypost.resources.links.routing.conditions import NO_COUNTRY
 from waypost.resources.links.routing.schemas import OVER_100
+from waypost.visitors.countries import COUNTRIES
 from waypost.web.dashboard import Form
 
 UNSAFE = "This destination is unsafe now"
@@ -44,8 +45,9 @@ ALL_TYPES = [
     {"type": "language", "operator": "in", "values": ["de", "pt"]},
     {"type": "query", "operator": "in", "name": "ref", "values": ["mail, spring", "a&b"]},
     {"type": "time", "operator": "in", "from": "2030-10-27T01:30:00.123456Z", "to": "2030-10-28T00:00:00.000000Z"},
+    {"type": "country", "operator": "in", "values": sorted(COUNTRIES)},  # too many for fields of their own
 ]
-"""The last with 2:30 for the second time in Berlin."""
+"""The time is 2:30 for the second time in Berlin."""
 
 
 async def make(who: Browser, site: Website) -> str:

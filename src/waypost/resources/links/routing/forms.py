@@ -18,8 +18,10 @@ from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, M
 from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
 from waypost.web.dashboard import Form
 
-MAX_FIELDS = 2_000
-"""Of a form with all rules, conditions and days of the week."""
+MAX_FIELDS = 6_000
+"""Of a form with all rules, conditions and values."""
+_MAX_PICKED = 40
+"""Values of one condition that have fields of their own."""
 _MAX_DEPTH = 6
 _INDEX = re.compile(r"[0-9]{1,3}", re.ASCII)
 _LINES = re.compile(r"[\r\n]+")
@@ -31,7 +33,10 @@ _EDIT = re.compile(
 _LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDITIONS}
 _FIRST_TYPE: ConditionType = "platform"
 _PICKED: Mapping[str, ChoiceKind] = {kind: kind for kind in get_args(ChoiceKind)}
-"""Types of conditions whose values have names: they are entered in `new`, and are entries of `values` then."""
+"""Types of conditions whose values have names: they are entered in `new`, and are entries of `values` then.
+
+Unknown ones stay in `new`, and so do more than _MAX_PICKED.
+"""
 _LETTERS = ascii_uppercase[1:]
 """Names of variants without one. A is the link's own destination."""
 _MAX_NAME = 100
@@ -81,20 +86,23 @@ def read(form: Form) -> Form:
         conditions = [each for each in _entries(rule.get("conditions")) if each.get("type") in get_args(ConditionType)]
         for condition in conditions:
             if kind := _PICKED.get(condition["type"]):
-                _pick(condition, kind)
+                condition.update(_show_picked(kind, _picked(condition, kind)))
         rule["conditions"] = _mapping(conditions)
     return Form({**fields, "rules": _mapping(rules), "variants": _mapping(_entries(fields.get("variants")))})
 
 
-def _pick(condition: Entry, kind: ChoiceKind) -> None:
-    """Add what was entered to the values; an unknown country or language stays in the field."""
-    values, known = condition.get("values"), {each.value for each in choices(kind)}
-    picked = [find_value(kind, text) for text in values.values()] if isinstance(values, dict) else []
-    entered = [find_value(kind, text) for text in _ENTERED.split(_text(condition, "new") or "") if text.strip()]
-    is_open = kind in {"platform", "browser"}
-    picked += [value for value in entered if is_open or value in known]
-    condition["values"] = {str(index): value for index, value in enumerate(dict.fromkeys(picked))}
-    condition["new"] = ", ".join(value for value in entered if not is_open and value not in known)
+def _picked(condition: Entry, kind: ChoiceKind) -> list[str]:
+    """Return the values that were chosen before, and those that are entered."""
+    values, entered = condition.get("values"), _ENTERED.split(_text(condition, "new") or "")
+    chosen = values.values() if isinstance(values, dict) else ()
+    return list(dict.fromkeys(find_value(kind, text) for text in (*chosen, *entered) if text.strip()))
+
+
+def _show_picked(kind: ChoiceKind, values: Sequence[str]) -> Entry:
+    known = {each.value for each in choices(kind)}.union(values if kind in {"platform", "browser"} else ())
+    shown = [value for value in values if value in known] if len(values) <= _MAX_PICKED else []
+    rest = ", ".join(value_name(kind, value) for value in values if value not in shown)
+    return {"values": {str(index): value for index, value in enumerate(shown)}, "new": rest}
 
 
 def request_of(form: Form, routed: RoutedLink, preferences: Preferences) -> dict[str, Any]:
@@ -178,8 +186,8 @@ def _fill_rule(rule: Mapping[str, Any], preferences: Preferences = DEFAULT) -> E
 def _fill_condition(condition: Mapping[str, Any], preferences: Preferences) -> Entry:
     filled: Entry = dict(condition)
     type_, values = condition["type"], condition.get("values", [])
-    if type_ in _PICKED:
-        filled["values"] = {str(index): value for index, value in enumerate(values)}
+    if kind := _PICKED.get(type_):
+        filled |= _show_picked(kind, values)
     elif type_ == "schedule":
         filled["weekdays"] = {str(day): str(day) for day in condition["weekdays"]}
     elif type_ == "time":
@@ -225,9 +233,8 @@ def _condition(condition: Entry, path: str, read_time: _ReadTime) -> Entry:
         return read | {name: _text(condition, name) for name in ("from", "to", "timezone")}
     if type_ == "query":
         read["name"] = _text(condition, "name")
-    if type_ in _PICKED:
-        unknown = [text for text in (_text(condition, "new") or "").split(", ") if text]
-        return read | {"values": [*condition["values"].values(), *unknown]}
+    if kind := _PICKED.get(type_):
+        return read | {"values": _picked(condition, kind)}
     return read | {"values": [text.strip() for text in _LINES.split(_text(condition, "values") or "") if text.strip()]}
 
 
