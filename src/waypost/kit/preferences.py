@@ -6,7 +6,7 @@ the second.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -84,6 +84,10 @@ class Preferences:
     def minute(self, at: datetime) -> str:
         """14:05"""
         return self._format(at, self._dates.minute)
+
+    def hour(self, hour: int) -> str:
+        """18:00"""
+        return time(hour % 24).strftime(self._dates.minute)
 
     def time(self, at: datetime) -> str:
         """28 Nov 2026, 14:05"""

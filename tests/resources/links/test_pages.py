@@ -80,7 +80,7 @@ async def test_creates_a_link_and_lists_it(place: WebApp, site: Website) -> None
         f"{HOST}:{site.port}",
         ">two<",
         "1 link<",
-        "Expires in",
+        "Expires <time",
     ):
         assert text in page, text
     made = (await ada.client.get(f"/api/v1/links/{fields['form_id']}", headers=key)).json()["data"]

@@ -82,7 +82,7 @@ def share(count: int, total: int) -> str:
     return "<1%" if 0 < percent < 1 else f"{percent:.0f}%"
 
 
-def ago(at: datetime, now: datetime) -> str:
+def _ago(at: datetime, now: datetime) -> str:
     """3 days ago"""
     seconds = (now - at).total_seconds()
     for unit, name in _UNITS:
@@ -95,7 +95,7 @@ def ago(at: datetime, now: datetime) -> str:
 
 def time_ago(context: Mapping[str, Any], at: datetime, now: datetime) -> Markup:
     """3 days ago"""
-    return _element(context, at, ago(at, now))
+    return _element(context, at, _ago(at, now))
 
 
 def day(context: Mapping[str, Any], at: datetime | str | date) -> Markup | str:
@@ -144,6 +144,6 @@ def icon(name: str) -> Markup:
     return _ICONS[name]
 
 
-FILTERS: Mapping[str, Callable[..., Any]] = {"share": share, "ago": ago, "icon": icon, "favicon": favicon}
+FILTERS: Mapping[str, Callable[..., Any]] = {"share": share, "icon": icon, "favicon": favicon}
 PREFERRED: Mapping[str, Callable[..., Any]] = {"number": number, "short": short, "day": day, "time": time}
 """Those that get the context of the template, with `preferences`."""

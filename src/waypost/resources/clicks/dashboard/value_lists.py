@@ -136,7 +136,9 @@ def heat_map(hours: Sequence[HourCount], preferences: Preferences) -> HeatMap | 
         (name, [(count, ceil(_LEVELS * count / most)) for at in range(24) for count in [clicks.get((number, at), 0)]])
         for number, name in enumerate(_WEEKDAYS, 1)
     ]
-    peak = f"Most clicks come on {_WEEKDAYS[weekday - 1]}s from {hour}:00 to {hour + 1}:00"
+    peak = (
+        f"Most clicks come on {_WEEKDAYS[weekday - 1]}s from {preferences.hour(hour)} to {preferences.hour(hour + 1)}"
+    )
     return HeatMap(
         days, f"{peak}: {preferences.number(most)}, {preferences.percent(most / sum(clicks.values()))} of all."
     )
