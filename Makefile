@@ -20,7 +20,7 @@
 # make bots        refreshes the copied lists of bots and prints what changed
 # make models      makes the table of device models again, and counts how many devices are recognized
 # make browser-extension  builds the extension for the stores of Chrome, Edge and Firefox
-# make n8n-node    builds the package for n8n, with n8n's own rules, compiler options and package, and tests it
+# make n8n-node    builds the package for n8n, checks it by n8n's own rules, and tests it with n8n's package
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
@@ -144,12 +144,12 @@ pictures: .venv/.installed-test
 browser-extension: .venv/.npm-tools .venv/.installed-test
 	@.venv/bin/python scripts/build-browser-extension dist
 
-# Its tools take 190 MB. `make test` runs the same tests on the same sources, with a stub of n8n's package.
-n8n-node: .venv/.installed-test .venv/.tools-test
-	@mkdir -p .venv/n8n dist && cp -r integrations/n8n-nodes-waypost/. .venv/n8n/ && rm -rf .venv/n8n/dist
-	cd .venv/n8n && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent lint && \
-		npm run --silent build && npm pack --silent --pack-destination $(CURDIR)/dist
-	N8N_NODE=$(CURDIR)/.venv/n8n .venv/bin/pytest -q tests/integrations/test_n8n_node.py
+# Its tools take 190 MB. `make test` runs the same tests with a stub of n8n's package.
+n8n-node: .venv/.installed-test .venv/.tools-test .venv/.npm-tools
+	@mkdir -p .venv/n8n && cp -r integrations/n8n-nodes-waypost/. .venv/n8n/
+	cd .venv/n8n && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent lint
+	PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/build-n8n-node dist
+	N8N_WORKFLOW=$(CURDIR)/.venv/n8n/node_modules .venv/bin/pytest -q tests/integrations/test_n8n_node.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist .compared .bench site \

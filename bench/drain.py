@@ -4,6 +4,8 @@ This includes enrichment, rows, counters, statistics and the spool position, and
 no other writers. Measured on an empty database and on one with a year of clicks, in a process of its own on all cores,
 as a worker runs. All visits are of one day, whose rows of visitors are spread over ever more pages. The next batch is
 prepared while one is written, so a batch takes longer than its transaction, for which other writers wait.
+
+The write-ahead log of PostgreSQL is what its standbys receive and its archive keeps.
 """
 
 import contextlib
@@ -17,7 +19,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import uvloop
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from bench.compiled import SOURCE
 from bench.kept import DATABASES
@@ -43,6 +45,8 @@ class _Drained(NamedTuple):
     """Seconds of the longest batch."""
     transaction: float
     """Seconds of the longest transaction, with its commit."""
+    log: int
+    """Bytes of PostgreSQL's write-ahead log."""
 
     @property
     def rate(self) -> float:
@@ -53,16 +57,18 @@ class _Drained(NamedTuple):
 
 
 def measure(run: Run) -> list[Row]:
-    empty = [_on_empty(run, database, form) for database in DATABASES for form in _FORMS]
+    empty = [row for database in DATABASES for form in _FORMS for row in _on_empty(run, database, form)]
     run.click_stores()
     return [*empty, *(row for database in DATABASES for row in _on_full(run, database))]
 
 
-def _on_empty(run: Run, database: str, form: str) -> Row:
+def _on_empty(run: Run, database: str, form: str) -> Iterator[Row]:
     url = run.new_url(database)
     drained = _drained(run, url, uvloop.run(_new_links(url)), _FORMS[form])
     detail = f"{run.visits:,} visits of {_LINKS:,} links; {drained}"
-    return measured(f"drain rate on an empty {database}{form}", drained.rate, detail, " clicks/s")
+    yield measured(f"drain rate on an empty {database}{form}", drained.rate, detail, " clicks/s")
+    if drained.log and not form:
+        yield measured("write-ahead log of PostgreSQL for each click", drained.log / drained.clicks, detail, " bytes")
 
 
 def _on_full(run: Run, database: str) -> Iterator[Row]:
@@ -108,13 +114,13 @@ class _TimedDatabase(Database):
 async def _drain(url: str, spool: Path) -> _Drained:
     collect_garbage_rarely()  # as a worker does
     db = _TimedDatabase(url)
-    before, steps = await _count(db), list[float]()
+    before, log, steps = await _count(db), await _log(db), list[float]()
     drainer, has_more = Drainer(db, spool, new_intake_settings()), True
     while has_more:
         began = time.perf_counter()
         has_more = await drainer.step()
         steps.append(time.perf_counter() - began)
-    drained = _Drained(await _count(db) - before, sum(steps), max(steps), db.longest)
+    drained = _Drained(await _count(db) - before, sum(steps), max(steps), db.longest, await _log(db) - log)
     await db.close()
     return drained
 
@@ -122,6 +128,13 @@ async def _drain(url: str, spool: Path) -> _Drained:
 async def _count(db: Database) -> int:
     async with db.read() as tx:
         return (await tx.execute(select(func.count()).select_from(clicks))).scalar_one()
+
+
+async def _log(db: Database) -> int:
+    if db.dialect == "sqlite":
+        return 0
+    async with db.read() as tx:
+        return int((await tx.execute(text("SELECT pg_current_wal_lsn() - '0/0'"))).scalar_one())
 
 
 if __name__ == "__main__":

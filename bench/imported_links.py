@@ -1,12 +1,15 @@
 """Import of links from a CSV file by `waypost import csv`, and redirects while it runs.
 
 The command is measured to its end, with each commit on the disk. Memory is compared with that of an import of a
-hundredth of the links. Redirects are under full load on the core that the command shares, so the import takes longer.
+hundredth of the links. The bytes of a link are what the database grows by meanwhile, with its indexes. Redirects are
+under full load on the core that the command shares, so the import takes longer.
 """
 
 import asyncio
 import json
 from pathlib import Path
+
+from sqlalchemy import text
 
 from bench import wrk
 from bench.command import Command, Finished
@@ -20,6 +23,10 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 
 _MOVER = "mover@example.com"
+_SIZES = {
+    "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    "postgresql": "SELECT pg_database_size(current_database())",
+}
 
 
 def measure(run: Run) -> list[Row]:
@@ -34,12 +41,15 @@ def _rows(run: Run, database: str, url: str) -> list[Row]:
     asyncio.run(_prepare(url))
     few = run.few // 100
     small = _finish(_import(url, directory, _write(directory / "small.csv", "s", few)), few)
+    before = asyncio.run(_size(url))
     done = _finish(_import(url, directory, _write(directory / "large.csv", "l", run.few)), run.few)
+    size = (asyncio.run(_size(url)) - before) / run.few
     what = f"import of {run.few:,} links from CSV on {database}"
     detail = f"{run.few / done.seconds:,.0f} links/s"
     return [
         measured(what, done.seconds, detail, " s"),
         measured(f"memory growth, {what}", done.mb - small.mb, f"peak {done.mb:.0f} MB", " MB"),
+        measured(f"bytes for each link in {database}", size, f"{run.few:,} links", " bytes"),
     ]
 
 
@@ -85,6 +95,14 @@ def _finish(importing: Command, count: int) -> Finished:
     if json.loads(done.output)["links"]["created"] != count:
         raise Failed(done.output[-1000:])
     return done
+
+
+async def _size(url: str) -> int:
+    db = Database(url)
+    async with db.read() as tx:
+        found = (await tx.execute(text(_SIZES[db.dialect]))).scalar_one()
+    await db.close()
+    return int(found)
 
 
 async def _prepare(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The package for n8n, built, against the service. `make n8n-node` runs it with n8n's own package."""
+"""The package for n8n, as published, against the service. `make n8n-node` runs it with n8n's own package."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from architecture.code import ROOT
 from journeys.service import Service, Website
 from python_client.fault_proxy import FaultProxy
 from resources.webhooks.receiver import Receiver
 
 from clients.typescript.generator.modules import NODE_MODULES
-from integrations.programs import INTEGRATIONS, run_node
+from integrations.programs import run_node
 
-SOURCE = INTEGRATIONS / "n8n-nodes-waypost"
 STUB = """
 class NodeApiError extends Error {
   constructor(node, response, { message, description, httpCode }) {
@@ -28,24 +28,21 @@ module.exports = { NodeConnectionTypes: { Main: "main" }, NodeApiError, NodeOper
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if "N8N_NODE" in os.environ:
-        return Path(os.environ["N8N_NODE"])
-    esbuild = NODE_MODULES / ".bin" / "esbuild"
-    if not esbuild.exists():
+    """Unpacked from the file that `npm publish` would upload."""
+    if not (NODE_MODULES / ".bin" / "esbuild").exists():
         pytest.skip("esbuild is missing: make test installs it")
     directory = tmp_path_factory.mktemp("n8n")
-    files = [
-        str(path.relative_to(SOURCE))
-        for folder in ("nodes", "credentials")
-        for path in SOURCE.rglob(f"{folder}/**/*.ts")
-    ]
-    options = ["--format=cjs", "--platform=node", f"--outdir={directory / 'dist'}", "--outbase=.", "--log-level=error"]
-    subprocess.run([esbuild, *files, *options], cwd=SOURCE, check=True)
-    (directory / "package.json").write_text((SOURCE / "package.json").read_text())
-    stub = directory / "node_modules" / "n8n-workflow"
-    stub.mkdir(parents=True)
-    (stub / "index.js").write_text(STUB)
-    return directory
+    environment = {**os.environ, "PATH": f"{NODE_MODULES.parents[1] / 'bin'}:{os.environ['PATH']}"}
+    subprocess.run([ROOT / "scripts" / "build-n8n-node", directory], check=True, env=environment)
+    [file] = directory.iterdir()
+    subprocess.run(["tar", "-xf", file], cwd=directory, check=True)
+    modules = directory / "package" / "node_modules"
+    if "N8N_WORKFLOW" in os.environ:
+        modules.symlink_to(os.environ["N8N_WORKFLOW"])
+    else:
+        (modules / "n8n-workflow").mkdir(parents=True)
+        (modules / "n8n-workflow" / "index.js").write_text(STUB)
+    return directory / "package"
 
 
 class Node:
