@@ -44,3 +44,14 @@ def test_warns_about_styles_that_are_hard_to_scan(fields: dict[str, Any], expect
     style = CodeStyle(**fields)
     found = list(warnings(style, lay_out(TEXT, style), has_logo=False))
     assert [part for part, text in zip(expected, found, strict=True) if part in text] == expected
+
+
+@pytest.mark.parametrize(
+    ("length", "size", "advice"), [(27, 0.22, None), (43, 0.21, "a logo of the size 0.21."), (80, 0.0, "no logo.")]
+)
+def test_names_the_logo_that_hides_no_pattern(length: int, size: float, advice: str | None) -> None:
+    def found(style: CodeStyle) -> list[str]:
+        return list(warnings(style, lay_out(TEXT + "x" * length, style, (1, 1)), has_logo=True))
+
+    assert [text.partition(", or ")[2] for text in found(CodeStyle(logo=True))] == [advice] * (advice is not None)
+    assert found(CodeStyle(logo=size > 0, logo_size=size)) == []

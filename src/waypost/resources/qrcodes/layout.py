@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 from math import ceil
 from typing import Any, NamedTuple, get_args
 
@@ -59,6 +60,8 @@ class Layout:
     logo: Size
     """Pixels."""
     has_frame: bool
+    clear_size: float = 0.0
+    """Of a smaller logo that hides no alignment pattern, if this one does. 0 if there is none."""
 
     @property
     def hides_alignment(self) -> bool:
@@ -128,27 +131,40 @@ def lay_out(text: str, style: CodeStyle, logo: Size | None = None) -> Layout:
 
     The logo is smaller than in the style if that would hide too much, and left out where nothing holds.
     """
-    version, level, size = _choose(len(text.encode()), style.level, style.logo_size if style.logo else 0.0, logo)
+    chosen = _choose(len(text.encode()), style.level, style.logo_size if style.logo else 0.0, logo)
+    version, level, size, clear_size = chosen
     has_frame = style.frame != "none"
     margin = max(style.margin, _FRAME_MARGIN) if has_frame else style.margin
-    return Layout(version, level, margin, size, logo or (1, 1), has_frame=has_frame)
+    return Layout(version, level, margin, size, logo or (1, 1), has_frame, clear_size)
 
 
 @lru_cache(1_024)
 def _choose(
     count: int, level: ErrorCorrection, logo_size: float, logo: Size | None
-) -> tuple[int, ErrorCorrection, float]:
-    """Return version, level and size of the logo."""
-    for size in _sizes(logo_size) if logo else ():
-        for version in range(1, MAX_LOGO_VERSION + 1):
-            ground = _ground(17 + 4 * version, size, logo or (1, 1))
-            for raised in reversed(_LEVELS[_LEVELS.index(level) :]):  # the highest one costs nothing
-                if _fits(count, version, raised) and _holds(version, raised, ground):
-                    return version, raised, size
+) -> tuple[int, ErrorCorrection, float, float]:
+    """Return version, level, size of the logo, and that of a smaller one that hides no alignment pattern."""
+    found = _find_sizes(count, level, logo_size, logo) if logo else iter(())
+    if first := next(found, None):
+        is_clear = first[0] < _CENTERED_FROM
+        clear_size = 0.0 if is_clear else next((size for version, _, size in found if version < _CENTERED_FROM), 0.0)
+        return *first, clear_size
     for version in range(1, _LAST_VERSION + 1):
         if _fits(count, version, level):
-            return version, level, 0.0
+            return version, level, 0.0, 0.0
     raise TooLong
+
+
+def _find_sizes(
+    count: int, level: ErrorCorrection, logo_size: float, logo: Size
+) -> Iterator[tuple[int, ErrorCorrection, float]]:
+    """Yield each size of the logo that holds, the largest first, with the lowest version in which it does."""
+    levels = _LEVELS[_LEVELS.index(level) :][::-1]  # the highest one costs nothing
+    for size in _sizes(logo_size):
+        for version, raised in product(range(1, MAX_LOGO_VERSION + 1), levels):
+            ground = _ground(17 + 4 * version, size, logo)
+            if _fits(count, version, raised) and _holds(version, raised, ground):
+                yield version, raised, size
+                break
 
 
 def _sizes(size: float) -> Iterator[float]:

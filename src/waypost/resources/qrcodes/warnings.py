@@ -16,7 +16,7 @@ NARROW_MARGIN = (
 )
 LONG_URL = (
     "The short URL is long, so the logo hides a pattern in the middle that some readers look for. Use a shorter slug or"
-    " domain, or no logo."
+    " domain, or {}."
 )
 NO_SPACE_FOR_LOGO = "The short URL is too long for a code with a logo, which is left out."
 
@@ -43,7 +43,8 @@ def warnings(style: CodeStyle, layout: Layout, *, has_logo: bool) -> Iterator[st
             f" A size of {_SHARP_PIXELS * layout.side} or more makes it sharp."
         )
     if layout.hides_alignment:
-        yield LONG_URL
+        smaller = layout.clear_size
+        yield LONG_URL.format(f"a logo of the size {smaller}" if smaller else "no logo")
     if style.logo and has_logo and layout.logo_size < style.logo_size:
         yield (
             f"The logo is drawn with a size of {layout.logo_size}: a larger one would hide too much of this code."
