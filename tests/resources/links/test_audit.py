@@ -1,5 +1,6 @@
 """Changes of many links are one entry of the audit log, and links know who created and changed them."""
 
+import re
 from datetime import timedelta
 from uuid import UUID
 
@@ -106,7 +107,7 @@ async def test_the_pages_of_a_link_say_who_created_and_changed_it(place: WebApp,
     response = await ada.client.post("/api/v1/links", json={"destination_url": site.url()}, headers=headers)
     link = response.json()["data"]["id"]
     text = (await ada.get(f"/links/{link}")).text
-    assert "Created by API key &lt;b&gt;CI on 1 Jan 2030 ·" in text
+    assert "Created by API key &lt;b&gt;CI on 1 Jan 2030 ·" in re.sub("<[^>]*>", "", text)
     assert f'href="/account/audit?item={link}"' in text
     await ada.post(f"/links/{link}/switch", {"status": "inactive"})
     assert "changed by ada@example.com" in (await ada.get(f"/links/{link}/edit")).text
