@@ -57,7 +57,10 @@ async def open_full_app(
         stack.push_async_callback(guard.flush)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
-        assets, auth = Assets(brand_color=settings.brand_color), SessionAuth(db, limiters, **shared)
+        assets, auth = (
+            Assets(brand_color=settings.brand_color, logo=settings.brand_logo),
+            SessionAuth(db, limiters, **shared),
+        )
         web = Web(
             settings=settings,
             context=context,
@@ -80,7 +83,8 @@ async def open_full_app(
 
 def _views(settings: Settings, assets: Assets, clock: Clock) -> Views:
     templates = {name: package for resource in RESOURCES for name, package in resource.templates.items()}
-    return Views(templates, assets, base_url=settings.base_url, docs_url=settings.docs_url, clock=clock)
+    urls = {"base_url": settings.base_url, "docs_url": settings.docs_url}
+    return Views(templates, assets, **urls, clock=clock, name=settings.brand_name)
 
 
 def _app(web: Web, assets: Assets) -> ASGIApp:

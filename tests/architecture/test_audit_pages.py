@@ -337,6 +337,7 @@ RECIPES: Mapping[str, Recipe] = {
     "/domains": prepare_new_domain,
     "/domains/{id}": form_of(Signed.domain, {"root_url": "https://example.com/"}),
     "/domains/{id}/verify": form_of(Signed.domain),
+    "/domains/{id}/default": form_of(Signed.domain, {"is_default": "1"}),
     "/domains/{id}/delete": form_of(Signed.domain),
     "/domains/{id}/options": form_of(Signed.domain, {}),
     "/domains/{id}/appearance": form_of(Signed.domain, {"name": "Acme"}),

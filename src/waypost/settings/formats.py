@@ -118,6 +118,12 @@ def _check_color(value: str) -> str:
         raise ValueError("must be a hex color, such as #0f766e") from None
 
 
+def _check_logo(value: Path | None) -> Path | None:
+    if value and not (value.suffix in (".svg", ".png") and value.is_file()):
+        raise ValueError("must be the path of an SVG or PNG file that exists")
+    return value
+
+
 def _check_docs_url(value: str) -> str:
     """Return the URL or path with a slash at its end. Empty stays empty."""
     if value and not value.startswith("/"):
@@ -235,6 +241,7 @@ Origin = Annotated[str, AfterValidator(_check_origin)]
 ShortLinkHost = Annotated[str, AfterValidator(_check_short_link_host)]
 HostName = Annotated[str, AfterValidator(_check_host_name)]
 BrandColor = Annotated[str, AfterValidator(_check_color)]
+BrandLogo = Annotated[Path | None, BeforeValidator(_none_if_empty), AfterValidator(_check_logo)]
 ApiUrl = Annotated[AnyUrl, AfterValidator(_check_api_url)]
 DocsUrl = Annotated[str, AfterValidator(_check_docs_url)]
 HttpsUrl = Annotated[AnyUrl, AfterValidator(_check_https_url)]

@@ -16,6 +16,7 @@ from waypost.settings.formats import (
     Allowed,
     ApiUrl,
     BrandColor,
+    BrandLogo,
     ClickHouseUrl,
     ClusterName,
     DatabaseUrl,
@@ -110,6 +111,8 @@ class Settings(BaseModel):
     spool_limit_mb: int = Field(4_096, ge=64)
     docs_url: DocsUrl = "/help/"
     brand_color: BrandColor = "#0f766e"
+    brand_name: str = Field("Waypost", min_length=1, max_length=60)
+    brand_logo: BrandLogo = None
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

@@ -47,6 +47,23 @@ async def row(place: WebApp, path: str) -> Any:
         return (await tx.execute(found)).one_or_none()
 
 
+async def test_new_links_start_on_the_default_domain(place: WebApp) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    path, other = await add(ada, NAME), await add(ada, "other.brand.test")
+    assert "Use for new links" not in (await ada.get(path)).text
+    for each in (path, other):
+        await set_(place, each, status="verified", is_served=True)
+        assert (await ada.post(f"{each}/default", {"is_default": "1"})).status_code == 303
+    assert (await bob.post(f"{path}/default", {"is_default": "1"})).status_code == 404
+    assert 'value="other.brand.test" selected' in (await ada.get("/links/new")).text
+    quick = {"form_id": str(uuid4()), "destination_url": "https://example.com/"}
+    refused = await ada.post("/links/new", quick)  # no host of the internet is known in this test
+    assert 'value="other.brand.test" selected' in refused.text
+    assert [(await row(place, each)).is_default for each in (path, other)] == [False, True]
+    await ada.post(f"{other}/default", {"is_default": "0"})
+    assert 'brand.test" selected' not in (await ada.get("/links/new")).text
+
+
 async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No domains yet" in (await ada.get("/domains")).text
@@ -68,7 +85,7 @@ async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> 
     live = {"status": "verified", "is_served": True, "error": None, "verified_at": now, "unverified_since": None}
     await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
     seen = (await ada.get(f"{path}/state")).text
-    assert ("its links work" in seen, "expires 2 Mar 2030" in seen) == (True, True)
+    assert ("its links work" in seen, ">2 Mar 2030</time>" in seen) == (True, True)
     listed = (await ada.get("/domains")).text
     assert (NAME in listed, "Verified" in listed, "1,234" in listed) == (True, True, True)
 

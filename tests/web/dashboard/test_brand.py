@@ -2,10 +2,13 @@
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+from browsing import open_place
 
 from waypost.kit.colors import contrast
+from waypost.settings import Settings
 from waypost.web.dashboard import Assets, brand
 
 GROUNDS = [brand._LIGHT, brand._DARK]
@@ -33,3 +36,20 @@ def test_style_sheet_and_icon_have_the_color_of_the_brand() -> None:
         file = assets._assets[assets.url(name).removeprefix("/assets/")]
         assert b"#7a1fa2" in file.read()
         assert assets.url(name) != Assets().url(name)
+
+
+async def test_pages_have_the_name_and_logo_of_the_operator(database_url: str, tmp_path: Path) -> None:
+    logo = tmp_path / "our logo.svg"
+    logo.write_text("<svg/>")
+    async with open_place(database_url, tmp_path, brand_name="Acme <links>", brand_logo=logo) as place:
+        nobody, ada = await place.browser(), await place.browser("ada@example.com")
+        for page in ((await nobody.get("/login")).text, (await ada.get("/links")).text):
+            assert "· Acme &lt;links&gt;</title>" in page
+            url = re.search(r'class="brand" href="/"><img src="([^"]+)"', page)[1]
+            assert (await nobody.get(url)).text == "<svg/>"
+
+
+@pytest.mark.parametrize("path", ["missing.svg", "a.exe"])
+def test_a_logo_must_be_a_picture(path: str) -> None:
+    with pytest.raises(ValueError, match="must be the path of an SVG or PNG file"):
+        Settings(base_url="http://localhost", brand_logo=path)

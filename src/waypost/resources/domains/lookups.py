@@ -73,6 +73,12 @@ def hostnames_subquery(account_id: ColumnElement[UUID], limit: int) -> Select[An
     return query.order_by(domains.c.hostname).limit(limit)
 
 
+async def find_default(tx: Tx, account_id: UUID) -> str | None:
+    """Return the hostname that new links start on in the dashboard. None: the shared domain."""
+    query = select(domains.c.hostname).where(domains.c.account_id == account_id, domains.c.is_default)
+    return await tx.scalar(query.where(domains.c.is_served))
+
+
 async def find_hostnames(tx: Tx, account_id: UUID, *, limit: int) -> list[str]:
     """Return hostnames of the account's served domains."""
     query = select(domains.c.hostname).where(domains.c.account_id == account_id, domains.c.is_served)

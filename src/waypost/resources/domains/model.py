@@ -43,6 +43,7 @@ domains = Table(
     Column("tls_error", Text),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("is_default", Boolean, nullable=False, server_default=false()),  # of new links in the dashboard
 )
 Index("ix_domains_account", domains.c.account_id, domains.c.created_at, domains.c.id)
 Index("ix_domains_unverified", domains.c.unverified_since)
@@ -120,6 +121,8 @@ class Domain:
     tls_status: TlsStatus = "none"
     tls_expires_at: datetime | None = None
     tls_error: str | None = None
+    is_default: bool = False
+    """New links start on it in the dashboard. At most one domain of an account."""
 
     @staticmethod
     def new(account_id: UUID, hostname: str, now: datetime) -> "Domain":

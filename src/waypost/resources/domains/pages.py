@@ -58,6 +58,7 @@ class DomainPages(Pages[WebDeps]):
             self.get(f"{_ONE}/state", shows("domains/_state.html", self._find), "view"),
             self.post(f"{_ONE}/verify", self.verify, "domains.write"),
             self.get(f"{_ONE}/addresses", shows("domains/_addresses.html", self._find_addresses), "view"),
+            self.form(f"{_ONE}/default", self.set_default, "domains.write", self.show),
             self.get(f"{_ONE}/delete", shows("domains/delete.html", self._find), "domains.write"),
             self.post(f"{_ONE}/delete", self.delete, "domains.write"),
         ]
@@ -116,6 +117,12 @@ class DomainPages(Pages[WebDeps]):
         if is_fragment_request(call.request):  # polled while a check is in flight
             return call.render("domains/_state.html", **await self._context(domain))
         return redirect(f"/domains/{domain.id}")
+
+    async def set_default(self, call: PageCall) -> Response:
+        self._auth.require_active_plan(call.session)
+        is_default = call.form.text("is_default") == "1"
+        await service.set_default(self._deps, call.session, call.id, is_default=is_default)
+        return redirect(f"/domains/{call.id}", "saved")
 
     async def delete(self, call: PageCall) -> Response:
         domain = await service.get(self._deps, call.session, call.id)

@@ -122,6 +122,19 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
     return replace(before, **values)
 
 
+async def set_default(deps: Deps, caller: Caller, domain_id: UUID, *, is_default: bool) -> None:
+    """Let new links start on it in the dashboard, or on the shared domain again."""
+    async with deps.db.write() as tx:
+        await lock_account(tx, caller.account.id)
+        before = await store.get_for_update(tx, caller.account.id, domain_id)
+        if before.is_default == is_default:
+            return
+        await store.clear_default(tx, caller.account.id)
+        await store.save(tx, domain_id, {"is_default": is_default})
+        changes = audit.compare(before, replace(before, is_default=is_default))
+        await audit.record(tx, caller.actor, "domain.updated", deps.clock(), item_of(before), changes=changes)
+
+
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
         domain = await store.get_for_update(tx, caller.account.id, domain_id)

@@ -104,6 +104,10 @@ async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
         await tx.execute(update(domains).where(domains.c.id == domain_id).values(**values))
 
 
+async def clear_default(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(update(domains).where(domains.c.account_id == account_id).values(is_default=False))
+
+
 async def delete_row(tx: Tx, domain_id: UUID) -> None:
     await tx.execute(delete(domains).where(domains.c.id == domain_id))
 

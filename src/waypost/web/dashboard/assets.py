@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -51,12 +51,17 @@ class StaticFile:
 
 
 class Assets:
-    def __init__(self, root: Traversable | None = None, *, brand_color: str = brand.DEFAULT) -> None:
+    def __init__(
+        self, root: Traversable | None = None, *, brand_color: str = brand.DEFAULT, logo: Path | None = None
+    ) -> None:
         self.brand_color = brand_color
         self._assets: dict[str, StaticFile] = {}
         self._urls: dict[str, str] = {}
         self._compressed: dict[str, bytes] = {}
         self._add(root or files("waypost.web.dashboard") / "static", PurePosixPath())
+        if logo:
+            self._add_file(logo, PurePosixPath(f"logo{logo.suffix}"))
+        self.logo_url = self._urls[f"logo{logo.suffix}" if logo else "icon.svg"]
 
     def url(self, name: str) -> str:
         """Return the URL of a file, such as `vendor/htmx.min.js`. Raises KeyError for an unknown one."""
@@ -84,11 +89,14 @@ class Assets:
             if entry.is_dir():
                 self._add(entry, name)
             elif name.suffix in _TYPES:
-                file = StaticFile(entry, _TYPES[name.suffix], self.brand_color)
-                digest = sha256(file.read()).hexdigest()[:10]
-                hashed = name.with_name(f"{name.stem}.{digest}{name.suffix}")
-                self._assets[str(hashed)] = file
-                self._urls[str(name)] = f"{PATH}/{hashed}"
+                self._add_file(entry, name)
+
+    def _add_file(self, entry: Traversable, name: PurePosixPath) -> None:
+        file = StaticFile(entry, _TYPES[name.suffix], self.brand_color)
+        digest = sha256(file.read()).hexdigest()[:10]
+        hashed = name.with_name(f"{name.stem}.{digest}{name.suffix}")
+        self._assets[str(hashed)] = file
+        self._urls[str(name)] = f"{PATH}/{hashed}"
 
 
 def _compress(file: StaticFile) -> bytes:

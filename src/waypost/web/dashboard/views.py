@@ -43,17 +43,29 @@ _LEVEL = 4  # 10 % larger than the best level, in a third of the time
 
 class Views:
     def __init__(
-        self, resources: Mapping[str, str], assets: Assets, *, base_url: str, docs_url: str, clock: Clock
+        self,
+        resources: Mapping[str, str],
+        assets: Assets,
+        *,
+        base_url: str,
+        docs_url: str,
+        clock: Clock,
+        name: str = "Waypost",
     ) -> None:
         """`resources`: prefix of template names (`links/list.html`) to the package that has `templates`.
 
-        `docs_url` ends with a slash. If it is empty, pages do not link to the documentation.
+        `docs_url` ends with a slash. If it is empty, pages do not link to the documentation. `name`: of the operator.
         """
         self._packages = {"frame": "waypost.web.dashboard", **resources}
         # filters, because Jinja evaluates a filter of a constant when it compiles the template
         self._filters = {**filters.FILTERS, "asset": assets.url}
         self._globals = {"base_url": base_url, "docs_url": docs_url, "page_about": page_about, "section_of": section_of}
-        self._globals |= {"MENU": MENU, "PROFILE": PROFILE, "OPERATOR": OPERATOR}
+        self._globals |= {
+            "brand": {"name": name, "logo": assets.logo_url},
+            "MENU": MENU,
+            "PROFILE": PROFILE,
+            "OPERATOR": OPERATOR,
+        }
         self._clock = clock
         self.base_url = base_url
 

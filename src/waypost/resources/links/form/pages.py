@@ -3,6 +3,7 @@
 A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
 """
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -70,13 +71,20 @@ class LinkFormPages(Pages[Deps]):
         if source := call.query("from"):
             copied = await routing_service.get(self._deps, call.session, require_id(source))
             return await self._render(call, forms.fill_copy(copied, self._deps, call.preferences), copied=copied)
-        return await self._render(call, forms.fill_shared(self._deps, call.request.query_params))
+        shared = {"hostname": await self._find_default(call), **call.request.query_params}
+        return await self._render(call, forms.fill_shared(self._deps, shared))
+
+    async def _find_default(self, call: PageCall) -> str:
+        async with self._deps.db.read() as tx:
+            return await domains.find_default(tx, call.session.account.id) or self._deps.shared_domain
 
     async def create(self, call: PageCall) -> Response:
         if not self._auth.has_active_plan(call.session):
             if is_fragment_request(call.request, _QUICK):
                 raise PaymentRequired
             return await self._render(call, call.form, status=402)
+        if "hostname" not in call.form.fields:  # the form of the overview
+            call = replace(call, form=Form({**call.form.fields, "hostname": await self._find_default(call)}))
         try:
             new, limits, problems, form_id = forms.read_new_link(call.form, call.preferences)
             link = await service.create_once(self._deps, call.session, new, problems, form_id, routing=limits)
