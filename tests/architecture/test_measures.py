@@ -8,11 +8,11 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 85_656,
+    "source lines without migrations": 85_733,
     "files that name `expires_at` of a link": 25,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 2_105,
+    "lines that only compose": 2_109,
     "files with more than 10 first-party imports": 117,
     "type names with more than one meaning": 1,
     "circles of files": 0,
