@@ -1,6 +1,7 @@
 """`python -m docs_site [--output DIR]`: build the documentation site, and fail if anything of it is broken."""
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -33,11 +34,19 @@ def build(output: Path, document: api_pages.Schema) -> None:
         if done.returncode:
             raise SystemExit(done.stdout + done.stderr)
         llms.write(work / "site", config, pages)
+        _search_no_decisions(work / "site" / "search.json")
         shutil.rmtree(output, ignore_errors=True)
         shutil.copytree(work / "site", output)
     problems = check.problems(output, config["site_url"])
     if problems:
         raise SystemExit("\n".join(problems))
+
+
+def _search_no_decisions(index: Path) -> None:
+    """Leave the text of decision records out of the search, where it came before guides. Their list has the titles."""
+    found = json.loads(index.read_text())
+    found["items"] = [each for each in found["items"] if not each["location"].startswith("adr/0")]
+    index.write_text(json.dumps(found))
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The documentation as it is built by `make docs`: without warnings, broken links, or anything from other hosts."""
 
+import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,12 @@ def test_lists_every_endpoint(site: Path) -> None:
     page = (site / "reference" / "endpoints" / "links" / "index.html").read_text()
     assert 'id="links-create"' in page
     assert "destination_url" in page
+
+
+def test_decision_records_are_not_searched_but_their_list_is(site: Path) -> None:
+    searched = [each["location"] for each in json.loads((site / "search.json").read_text())["items"]]
+    assert [location for location in searched if location.startswith("adr/")] == ["adr/"]
+    assert "guides/answers/#i-forgot-my-password" in searched
 
 
 async def test_pages_fit_a_phone_and_ask_no_other_host(site: Path) -> None:

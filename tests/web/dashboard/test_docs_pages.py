@@ -80,3 +80,45 @@ async def test_links_lead_to_pages_here_and_to_the_repository_for_other_files(cl
 @pytest.mark.parametrize("path", ["unknown/", "..%2fREADME/", "%2e%2e/pyproject.toml", "assets/site.css", "guides/"])
 async def test_nothing_else_is_shown(client: httpx.AsyncClient, path: str) -> None:
     assert (await client.get(PATH + path)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [
+        ("forgot password", "guides/answers/#i-forgot-my-password"),
+        ("reset password", "guides/answers/#i-forgot-my-password"),
+        ("Phone lost", "guides/answers/#i-lost-my-phone"),
+        ("2fa", "guides/two-factor/"),
+        ("print sizes", "guides/qr-codes/#print-sizes"),
+        ("offline", "operate/without-internet/"),
+        ("proxy", "operate/without-internet/#behind-a-proxy"),
+        ("logo in QR code", "guides/answers/#my-qr-code-with-a-logo-does-not-scan"),
+        ("uninstall", "guides/answers/#how-do-i-uninstall-waypost"),
+    ],
+)
+async def test_search_finds_what_people_type(client: httpx.AsyncClient, typed: str, page: str) -> None:
+    found = await searched(client, typed)
+    assert found[0] == PATH + page
+    decisions = [link.startswith((f"{PATH}adr/", f"{PATH}design/")) for link in found]
+    assert decisions == sorted(decisions)
+
+
+async def test_what_is_searched_is_shown_as_it_was_typed_and_may_find_nothing(client: httpx.AsyncClient) -> None:
+    answer = await client.get(f"{PATH}search", params={"q": "<b>xylophone</b>" + " x" * 1000})
+    assert answer.status_code == 200
+    assert "Nothing is found" in answer.text
+    assert "<b>xylophone" not in answer.text
+    assert await searched(client, "") == []
+
+
+async def test_anchors_of_found_sections_exist(client: httpx.AsyncClient) -> None:
+    for link in {
+        link for word in ("domain", "link", "settings", "waypost", "api") for link in await searched(client, word)
+    }:
+        page, _, anchor = link.partition("#")
+        assert not anchor or f'id="{anchor}"' in (await client.get(page)).text, link
+
+
+async def searched(client: httpx.AsyncClient, text: str) -> list[str]:
+    answer = await client.get(f"{PATH}search", params={"q": text})
+    return re.findall(r'<p><a href="([^"]+)"', answer.text)

@@ -6,26 +6,25 @@ A page is rendered when it is first requested, one at a time, and then kept: req
 import asyncio
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import NotFound
+from waypost.web.dashboard.docs_search import Passage, anchor_of, passages, search
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import SessionAuth
 from waypost.web.dashboard.views import Views
 
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
 PATH = "/help/"
 _REPOSITORY = "https://github.com/waypost/waypost/blob/main/"
 _SECTIONS = ("get-started", "guides", "operate", "reference")
+_MAX_QUERY = 100
 _PACKAGE = Path(__file__).parents[2]
 _TYPES = {".md": "", ".png": "image/png", ".svg": "image/svg+xml"}
 _IMAGE_HEADERS = {"Cache-Control": "public, max-age=3600"}
@@ -43,7 +42,16 @@ class DocsPages(Pages[None]):
         self._lock = asyncio.Lock()
 
     def endpoints(self) -> list[Route]:
-        return [self.get(f"{PATH}{{name:path}}", self.show, "public")]
+        return [
+            self.get(f"{PATH}search", self.search, "public"),
+            self.get(f"{PATH}{{name:path}}", self.show, "public"),
+        ]
+
+    async def search(self, call: PageCall) -> Response:
+        query = call.query("q")[:_MAX_QUERY]
+        async with self._lock:
+            found = await asyncio.to_thread(lambda: search(query, self._searched))
+        return self._render_page(call, "search", None, query=query, found=found)
 
     async def show(self, call: PageCall) -> Response:
         name = call.request.path_params["name"].strip("/")
@@ -56,8 +64,14 @@ class DocsPages(Pages[None]):
         async with self._lock:
             if name not in self._rendered:
                 self._rendered[name] = await asyncio.to_thread(self._render, file)
-        context = {"page": self._rendered[name], "name": name, "path": PATH, "sections": self._sections}
-        return call.render("frame/docs.html", **context)
+        return self._render_page(call, name, self._rendered[name])
+
+    def _render_page(
+        self, call: PageCall, name: str, page: _Page | None, *, query: str = "", found: Sequence[Passage] = ()
+    ) -> Response:
+        return call.render(
+            "frame/docs.html", name=name, page=page, query=query, found=found, path=PATH, sections=self._sections
+        )
 
     @cached_property
     def _root(self) -> Path:
@@ -77,6 +91,11 @@ class DocsPages(Pages[None]):
         headings = {directory: directory.replace("-", " ").capitalize() for directory in _SECTIONS}
         return [(directory, heading, sorted(self._titles_in(directory))) for directory, heading in headings.items()]
 
+    @cached_property
+    def _searched(self) -> list[Passage]:
+        pages = ((name, file) for name, file in self._files.items() if file.suffix == ".md")
+        return [each for name, file in pages for each in passages(name, file.read_text())]
+
     def _titles_in(self, directory: str) -> Iterator[tuple[str, str]]:
         for name, file in self._files.items():
             if name.startswith(f"{directory}/"):
@@ -92,7 +111,7 @@ class DocsPages(Pages[None]):
         directory = file.parent.relative_to(self._root).as_posix()
         for token, following in zip(tokens, [*tokens[1:], None], strict=True):
             if token.type == "heading_open" and following:
-                token.attrSet("id", _anchor(following))
+                token.attrSet("id", anchor_of("".join(each.content for each in following.children or [])))
             if "style" in token.attrs:  # the alignment of a column, which the page's policy forbids as a style
                 token.attrs = {"class": "number"}
             for inline in token.children or []:
@@ -114,8 +133,3 @@ class DocsPages(Pages[None]):
 
 def _name(path: str) -> str:
     return re.sub(r"(^|/)index$", "", path.removesuffix(".md"))
-
-
-def _anchor(heading: "Token") -> str:
-    text = "".join(token.content for token in heading.children or [])
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())
