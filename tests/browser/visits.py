@@ -104,7 +104,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from _of_imports(seeded)
     yield Visit(f"/stats/views/new?link_id={seeded.links[1]}&query=period%3D7d", form="form[action='/stats/views/new']")
     yield Visit(f"/stats/reports?link_id={seeded.links[1]}")
-    yield Visit("/stats/reports", form="form[action='/stats/reports']", fields={"#timezone": "x", "#period": "x"})
+    yield Visit("/stats/reports", form="form[action='/stats/reports']", fields={"#period": "x"})
     key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
     yield from (Visit(key), Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/tags", click="[data-jump]", shows="dialog.jump[open] #jump-0")
@@ -113,6 +113,7 @@ def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield Visit("/integrations/api/new", form="#new-key")
     yield Visit("/account/verify?next=/links", form="main form", fields={"#current_password": "wrong"})
     yield Visit("/account", form="form[action='/account/name']", fields={"#name": " "})
+    yield Visit("/account", form="form[action='/account/preferences']", fields={"#timezone": "x"})
     yield Visit("/account", form="form[action='/account/email']", fields={"#email": "nobody"})
     yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})
     yield from (Visit("/account/audit?text=nothing+like+it"), Visit("/account/audit?since=never"))

@@ -131,7 +131,7 @@ class Preferences:
             local = datetime.fromisoformat(text.strip())
             if local.tzinfo is not None:
                 return text
-            if shown and self.field(shown) == self.field_text(local):
+            if shown and self.field(shown) == self._field_text(local):
                 return timestamp(shown)
             at = local.replace(tzinfo=self.zone).astimezone(UTC)
         except (ValueError, OverflowError):
@@ -142,7 +142,7 @@ class Preferences:
         return timestamp(at)
 
     @staticmethod
-    def field_text(local: datetime) -> str:
+    def _field_text(local: datetime) -> str:
         return local.isoformat(timespec="seconds").removesuffix(":00")
 
     def day_field(self, at: datetime | None) -> str:
@@ -192,7 +192,7 @@ class Preferences:
 
 
 DEFAULT = Preferences()
-"""Of visitors, and of recipients who are no members."""
+"""Of visitors, and of recipients without an account."""
 
 
 @lru_cache(1_000)

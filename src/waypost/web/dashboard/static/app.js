@@ -102,7 +102,7 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   for (const field of form.elements) {
     const saved = (values.get(field.name) ?? []).map(([, value]) => value);
     if (/^(checkbox|radio)$/.test(field.type)) field.checked = saved.includes(field.value);
-    else if (saved.length && (field.name === "version" || !/^(hidden|submit|file)$/.test(field.type))) field.value = saved[0];
+    else if (saved.length && (/^(version|shown_zone)$/.test(field.name) || !/^(hidden|submit|file)$/.test(field.type))) field.value = saved[0];
   }
 }
 
