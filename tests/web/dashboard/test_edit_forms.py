@@ -50,7 +50,7 @@ EDITS = {
     ),
     "/links/{id}/edit": Edit("links", LINK, "options[note]", "b", "c", "Note"),
     "/links/{id}/qrcode": Edit("links", LINK, "foreground", "#111111", "#222222", "Foreground"),
-    "/links/{id}/routing": Edit("links", LINK, "variants.0.weight", "5", "7", "Variants 0 weight"),
+    "/links/{id}/routing": Edit("links", LINK, "variants.0.weight", "5", "7", "Variants 1 weight"),
     "/pixels/{id}": Edit("pixels", {"platform": "facebook", "name": "A", "pixel_id": "1" * 15}, "name", "B", "C"),
     "/shares/{id}": Edit("shares", {"name": "A"}, "embed_origins", "https://a.com", "https://b.com", "Embed origins"),
     "/stats/views/{id}/edit": Edit(
@@ -68,7 +68,7 @@ ONE_VALUE = {
 ACTIONS = {
     *("new", "domains", "addresses", "api", "bulk", "invite", "reports", "{source}", "pieces", "logo", "domain-logo"),
     *("delete", "remove", "revoke", "leave", "end", "cancel", "undo", "give-up", "withdraw", "hide"),
-    *("accept", "offer", "resend", "redeliver", "test", "verify", "switch", "plan", "start", "resume"),
+    *("accept", "offer", "resend", "redeliver", "test", "verify", "switch", "default", "plan", "start", "resume"),
     *("download", "export", "archive", "sheet", "preview", "columns", "checkout", "portal"),
 }
 """Ends of the paths of forms that create, delete or do something, and of those that change nothing."""
@@ -108,7 +108,7 @@ class Forms(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea" and self._text is not None:
-            self._add(self._choice, "".join(self._text).replace("\n", "\r\n"))
+            self._add(self._choice, "".join(self._text).removeprefix("\n").replace("\n", "\r\n"))
             self._text = None
         elif tag == "form":
             self._form = {}
@@ -137,7 +137,15 @@ async def make(place: WebApp, ada: Browser, edit: Edit, site: Website) -> str:
     assert answer.status_code == 201, answer.text
     id_: str = answer.json()["data"]["id"]
     if edit.made_by == "links":
-        routing = {"variants": [{"name": "B", "destination_url": site.url(), "weight": 3}]}
+        here = {"operator": "in"}
+        conditions = [
+            {"type": "platform", **here, "values": ["iOS", "Android"]},
+            {"type": "query", "operator": "not_in", "name": "ref", "values": ["mail"]},
+            {"type": "time", **here, "from": "2030-06-01T09:00:00Z", "to": None},
+            {"type": "schedule", **here, "weekdays": [1, 5], "from": "09:00", "to": "17:00", "timezone": "Asia/Tokyo"},
+        ]
+        rules = [{"name": name, "conditions": conditions, "destination_url": site.url()} for name in ("One", "Two")]
+        routing = {"rules": rules, "variants": [{"name": "B", "destination_url": site.url(), "weight": 3}]}
         assert (await ada.client.put(f"{path}/{id_}/routing", json=routing, headers=headers)).status_code == 200
     return id_
 
@@ -171,14 +179,17 @@ def test_compares_boxes_lists_and_lines() -> None:
         "tags": [],
         "text": "a\nb",
         "name": "A",
-        "more": {"x": "1"},
+        "more": {"x": "1", "y": "2", "z": "3"},
     }
-    sent = {"logo": "true", "pixel_ids": ["a", "b"], "text": "a\r\nb", "more": {"x": None}, "password": "secret"}
+    sent: dict[str, Any] = {"logo": "true", "pixel_ids": ["a", "b"], "text": "a\r\nb", "password": "secret"}
+    sent["more"] = {"x": None, "y": "2", "\u00b2": "4"}
     assert EditForm(find, lambda stored, _: Form(stored)).compare(stored, Form(sent), DEFAULT) == [
         ("Logo", "No", "Yes"),
         ("Case", "Yes", "No"),
         ("Pixel", "a", "a, b"),
         ("More x", "1", ""),
+        ("More z", "3", ""),
+        ("More \u00b2", "", "4"),
     ]
 
 

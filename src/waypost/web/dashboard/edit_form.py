@@ -3,6 +3,7 @@
 A form is sent with the version that it showed. Verbs refuse another one, and a page compares the two then.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ VERSION = "version"
 """Name of the hidden field with the version that the form was opened with."""
 ZONE = "shown_zone"
 """Name of the hidden field with the time zone that the form showed its times in: the person may have changed it."""
-_WORDS = {"url": "URL", "utm": "UTM", "og": "preview", "ids": "", "id": "ID"}
+_WORDS = {"url": "URL", "utm": "UTM", "og": "preview", "ids": "", "id": "ID", "options": ""}
+_INDEX = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class ChangedField(NamedTuple):
@@ -62,9 +64,8 @@ class EditForm:
             for name, value in shown.items()
             if name in read or isinstance(value, bool | list)
         }
-        theirs, yours = _joined(shown), _joined(found)
-        names = dict.fromkeys([*yours, *(f"{name}[]" for name, value in shown.items() if isinstance(value, list))])
-        rows = [ChangedField(_label(name), theirs.get(name, ""), yours.get(name, "")) for name in names]
+        theirs, yours = _joined({name: shown[name] for name in found}), _joined(found)
+        rows = [ChangedField(_label(name), theirs.get(name, ""), yours.get(name, "")) for name in yours | theirs]
         secrets = {name: value for name, value in self.secrets(stored).items() if sent.text(name)}
         rows += [ChangedField(_label(name), "Saved" if value else "", "Another one") for name, value in secrets.items()]
         return [row for row in rows if row.theirs != row.yours]
@@ -93,6 +94,11 @@ def _joined(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _label(name: str) -> str:
-    words = (_WORDS.get(word, word) for word in name.removesuffix("[]").replace("[", "_").replace("]", "").split("_"))
-    text = " ".join(dict.fromkeys(word for word in words if word and word != "options"))
+    words: list[str] = []
+    for part in name.removesuffix("[]").replace("[", "_").replace("]", "").split("_"):
+        number = _INDEX.fullmatch(part)
+        word = str(int(part) + 1) if number else _WORDS.get(part, part)
+        if word and (number or word not in words):
+            words.append(word)
+    text = " ".join(words)
     return text[:1].upper() + text[1:]
