@@ -188,8 +188,8 @@ def test_compares_boxes_lists_and_lines() -> None:
         ("Case", "Yes", "No"),
         ("Pixel", "a", "a, b"),
         ("More x", "1", ""),
-        ("More z", "3", ""),
         ("More \u00b2", "", "4"),
+        ("More z", "3", ""),
     ]
 
 
