@@ -1,5 +1,6 @@
 """The export has all of an account's data and clicks, in order, and is written while it is read."""
 
+import csv
 import io
 import json
 import re
@@ -18,6 +19,7 @@ from resources.links.added import add_links
 from sqlalchemy import update
 
 from waypost.accounts.data import export
+from waypost.accounts.data.archive.contents import write_archive
 from waypost.composition import new_context
 from waypost.context import Context
 from waypost.kit.fair_queue import FairQueue
@@ -86,6 +88,10 @@ async def test_exports_every_own_click_once(place: WebApp) -> None:
     in_order = sorted(visits, key=lambda click: (click.at, click.id))
     assert [click["id"].replace("-", "") for click in clicks] == [click.id.hex() for click in in_order]
     assert [click["kind"] for click in clicks] == [click.kind for click in in_order]
+    assert re.search(r"\d links and [\d,]+ clicks: about 1 MB", (await ada.get("/account/data")).text)
+    table = await ada.post("/account/data/export", {"file": "clicks"})
+    assert table.headers["content-type"].startswith("text/csv")
+    assert [row["id"] for row in csv.DictReader(io.StringIO(table.text))] == [click["id"] for click in clicks]
     newest = sorted(made, key=lambda link: (link.created_at, link.id), reverse=True)
     assert [link["id"] for link in exported_links] == [str(link.id) for link in newest]
 
@@ -105,11 +111,11 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
     deps = export_context(place)
     assert ada.account
     turns = FairQueue(1, per_key=1)
-    ahead = [len(read) async for _ in export.archive(deps, RESOURCES, ada.account, turns)]
+    ahead = [len(read) async for _ in export.in_turns(write_archive(deps, RESOURCES, ada.account), ada.account, turns)]
     assert (sum(read), max(read)) == (333, _BATCH_SIZE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
-    paused = export.archive(deps, RESOURCES, ada.account, turns)
+    paused = export.in_turns(write_archive(deps, RESOURCES, ada.account), ada.account, turns)
     await anext(paused)
     assert not turns._running, "others have their turns while this one is not read (R30)"
     await paused.aclose()

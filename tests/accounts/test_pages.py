@@ -423,7 +423,7 @@ async def test_one_export_at_a_time(place: WebApp, monkeypatch: pytest.MonkeyPat
         await may_go_on.wait()
         yield b"zip"
 
-    monkeypatch.setattr(export, "archive", slow)
+    monkeypatch.setattr(export, "write_archive", slow)
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     under_way = asyncio.create_task(ada.post("/account/data/export"))
     await begun.wait()

@@ -52,7 +52,7 @@ class ProfilePages(PersonPages):
 
     def endpoints(self) -> list[Route]:
         profile_page = self._page("profile", self._find_profile)
-        security, data = self._page("security", self._find_security), self._page("data")
+        security, data = self._page("security", self._find_security), self._page("data", self._find_data)
         removal, deletion = self._page("passkey", self._find_passkey), self._page("delete", self._find_deleted)
         return [
             self.get("/account", profile_page, "person"),
@@ -209,7 +209,12 @@ class ProfilePages(PersonPages):
         await self._auth.limit_expensive(call.session, "export")
         async with self._deps.db.write() as tx:
             await audit.record(tx, call.session.actor, "account.exported", self._deps.clock())
+        if call.form.text("file") == "clicks":
+            return self._downloads.start_clicks(self._deps.context, call.session.account)
         return self._downloads.start(self._deps.context, self._deps.resources, call.session.account)
+
+    async def _find_data(self, call: PageCall) -> Mapping[str, Any]:
+        return {"amount": await export.count(self._deps.context, call.session.account)}
 
     async def _find_deleted(self, call: PageCall) -> Mapping[str, Any]:
         return await account_deletion.count_deleted_data(self._deps, call.session.account)
