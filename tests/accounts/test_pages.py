@@ -304,6 +304,16 @@ async def test_times_and_numbers_are_shown_as_a_person_chose(place: WebApp) -> N
     assert '<span id="zone">UTC<' in (await ada.get("/account")).text
 
 
+async def test_a_sign_in_reports_the_time_zone(place: WebApp) -> None:
+    await signed_up(place)
+    ada = await place.browser()
+    fields = {"email": "ada@example.com", "password": PASSWORD, "timezone": "Asia/Calcutta"}
+    assert (await ada.post("/login", fields)).status_code == 303
+    assert '<span id="zone">Asia/Kolkata<' in (await ada.get("/account")).text
+    assert (await (await place.browser()).post("/login", fields | {"timezone": "Asia/Tokyo"})).status_code == 303
+    assert '<span id="zone">Asia/Kolkata<' in (await ada.get("/account")).text
+
+
 async def test_a_browser_without_a_known_time_zone_is_in_utc(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     await ada.post("/account/timezone", {"timezone": "Etc/Unknown"})

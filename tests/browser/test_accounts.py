@@ -60,9 +60,10 @@ async def device(browser: Watched, *, knows_person: bool) -> CDPSession:
 
 
 async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Service) -> None:
-    ada = await somebody(chromium, service)
+    ada = await somebody(chromium, service, timezone_id="Asia/Tokyo")
     page = ada.page
     await signed_up(ada, "ada@example.com")
+    await expect(page.locator("main footer")).to_have_text("Times in Asia/Tokyo · Change")
     await device(ada, knows_person=True)
     await page.goto("/account/security")
     await page.get_by_label("Passkey name").fill("Ada's <b>laptop</b>")

@@ -63,12 +63,12 @@ async def change_preferences(
         await people.change(tx, session.person.id, deps.clock(), **chosen)
 
 
-async def keep_timezone(deps: Deps, session: PersonSession, reported: str) -> None:
+async def keep_timezone(deps: Deps, person: Person, reported: str) -> None:
     """Keep the time zone that a browser reports, unless there is one. UTC for a name that is not known."""
-    if session.person.timezone is None:
+    if person.timezone is None:
         name = current_name(reported) if reported in zone_names() else UTC_NAME
         async with deps.db.write() as tx:
-            await people.change(tx, session.person.id, deps.clock(), timezone=name)
+            await people.change(tx, person.id, deps.clock(), timezone=name)
 
 
 async def change_email(deps: Deps, session: PersonSession, email: str) -> bool:

@@ -115,7 +115,7 @@ class ProfilePages(PersonPages):
 
     async def keep_timezone(self, call: PageCall) -> Response:
         """What the script of the first page sends."""
-        await profile.keep_timezone(self._deps, call.person_session, call.form.text("timezone"))
+        await profile.keep_timezone(self._deps, call.person, call.form.text("timezone"))
         return Response(status_code=204)
 
     async def change_email(self, call: PageCall) -> Response:

@@ -133,10 +133,14 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
-// The first page that a person sees reports the time zone of the browser, which becomes theirs.
+// Forms that begin a session report the time zone of the browser, which becomes the person's. The first page does it after
+// sign-ins without one.
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+for (const form of document.querySelectorAll(".auth form[method=post]")) {
+  form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "timezone", value: timeZone }));
+}
 const { timezone: zonePath } = document.body.dataset;
 if (zonePath) {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   fetch(zonePath, { method: "POST", body: new URLSearchParams({ timezone: timeZone }), keepalive: true }).then(({ ok }) => {
     if (ok) document.querySelector("#zone").textContent = `UTC on this page, in ${timeZone.replaceAll("_", " ")} on the next`;
   }, () => {}); // the next page reports it again
