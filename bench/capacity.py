@@ -1,4 +1,4 @@
-"""`python -m bench.capacity`: what an installation needs for 10^6 to 10^10 clicks a month.
+"""`python -m bench.capacity`: what an installation needs for 10 to 100,000 redirects in its busiest second.
 
 Reads docs/design/benchmarks.md and writes the table into docs/operate/scaling.md. The assumptions are
 constants of this file, and the table's text names them.
@@ -21,6 +21,7 @@ _CORES_PER_NODE = 4
 _LINE = 220
 """Bytes of a visit in the spool."""
 _KEPT_MONTHS = 13
+_PEAKS = (10, 30, 100, 1_000, 10_000, 100_000)
 _PEAK_SECONDS = 3_600
 _LINKS_PER_CLICK = 0.1
 """Rows of link counters that a batch updates in PostgreSQL, for each click: most clicks are on few links."""
@@ -70,19 +71,19 @@ def read(benchmarks: str) -> Measured:
 def table(measured: Measured) -> str:
     lines = [
         (
-            "| clicks a month | mean, peak a second | clicks in | redirect nodes | workers | spool after a peak hour |"
-            " disk for clicks, 13 months | PostgreSQL row writes a second |"
+            "| redirects in the busiest second | clicks a month | clicks in | redirect nodes | workers |"
+            " spool after a peak hour | disk for clicks, 13 months | PostgreSQL row writes a second |"
         ),
         "|---|---|---|---|---|---|---|---|",
     ]
-    lines += [_row(10**power, measured) for power in range(6, 11)]
+    lines += [_row(peak, measured) for peak in _PEAKS]
     return "\n".join(lines)
 
 
-def _row(clicks: int, measured: Measured) -> str:
-    mean = clicks / _SECONDS
-    peak = mean * _PEAK
-    store = "SQLite" if clicks <= 10**6 else "PostgreSQL" if clicks <= 10**7 else "ClickHouse"
+def _row(peak: int, measured: Measured) -> str:
+    mean = peak / _PEAK
+    clicks = mean * _SECONDS
+    store = "SQLite" if clicks <= 3e6 else "PostgreSQL" if clicks <= 10**7 else "ClickHouse"
     cores = math.ceil(peak / (measured.redirects * _USE))
     nodes = 1 if store == "SQLite" else max(2, math.ceil(cores / _CORES_PER_NODE))
     workers = max(nodes, math.ceil(2 * mean / measured.drained[store]))
@@ -92,8 +93,8 @@ def _row(clicks: int, measured: Measured) -> str:
     writes = mean * (_LINKS_PER_CLICK if store == "ClickHouse" else 1 + _LINKS_PER_CLICK)
     size = f"{nodes} of {min(cores, _CORES_PER_NODE)} core{'s' if cores > 1 else ''}"
     cells = (
-        f"10^{round(math.log10(clicks))}",
-        f"{_short(mean)}, {_short(peak)}",
+        f"{peak:,}",
+        _clicks(clicks),
         store,
         size,
         str(workers),
@@ -106,6 +107,10 @@ def _row(clicks: int, measured: Measured) -> str:
 
 def _short(number: float) -> str:
     return f"{number:.1f}" if number < 10 else f"{round(number):,}"
+
+
+def _clicks(number: float) -> str:
+    return f"{_short(number / 1e6)} million" if number < 1e9 else f"{_short(number / 1e9)} billion"
 
 
 def _bytes(number: float) -> str:

@@ -31,6 +31,16 @@ def node_killed(cluster: Cluster, random: Random) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def node_restarted_without_clickhouse(cluster: Cluster, random: Random) -> Iterator[None]:
+    node = random.choice(cluster.nodes)
+    cluster.clickhouse.faults.refuse()
+    node.kill_all()
+    node.spawn()
+    yield
+    cluster.clickhouse.faults.accept()
+
+
+@contextlib.contextmanager
 def node_cut_off(cluster: Cluster, random: Random) -> Iterator[None]:
     node = random.choice(cluster.nodes)
     cluster.network.disconnect(node.name)
@@ -146,6 +156,7 @@ FAULTS: tuple[Fault, ...] = (
     web_process_killed,
     worker_killed,
     node_killed,
+    node_restarted_without_clickhouse,
     node_cut_off,
     node_cut_off_from_postgresql,
     node_cut_off_from_clickhouse,

@@ -190,9 +190,9 @@ class Traffic:
             self.visited.append(slug)
             self.visited_at.append(started)
             self.is_answered.append(0)
-            status = await visitor.visit(slug, self.mark(number))
-            self.is_answered[number] = status == 302
-            self._note(VISITS, started, "" if status == 302 else str(status or "no answer"))
+            refusal = await visitor.visit(slug, self.mark(number))
+            self.is_answered[number] = not refusal
+            self._note(VISITS, started, refusal)
         await visitor.end()
 
     async def _request_until(self, stop: asyncio.Event, kind: str, request: "Request") -> None:
@@ -233,8 +233,8 @@ class Visitor:
     def __init__(self) -> None:
         self._writer: asyncio.StreamWriter | None = None
 
-    async def visit(self, slug: str, referrer: str) -> int:
-        """The status; 0 without an answer."""
+    async def visit(self, slug: str, referrer: str) -> str:
+        """Empty for a redirect; otherwise what came instead."""
         request = f"GET /{slug} HTTP/1.1\r\nHost: {HTTP}\r\nUser-Agent: {_PERSON}\r\nReferer: {referrer}\r\n\r\n"
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -244,10 +244,11 @@ class Visitor:
                 head = await self._reader.readuntil(b"\r\n\r\n")
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             self.close()
-            return 0
+            return "no answer"
         if b"content-length: 0\r\n" not in head.lower():
             self.close()  # with the rest of the answer
-        return int(head.split(b" ", 2)[1])
+        status = head.split(b" ", 2)[1].decode()
+        return "" if status == "302" else _reason(status, has_advice=b"\r\nretry-after:" in head.lower())
 
     def close(self) -> None:
         if self._writer:
@@ -351,8 +352,13 @@ class Account:
         except httpx.HTTPError as error:
             raise RefusedError(type(error).__name__) from error
         if not response.is_success:
-            raise RefusedError(str(response.status_code))
+            raise RefusedError(_reason(str(response.status_code), has_advice="Retry-After" in response.headers))
         return response.json()["data"]
+
+
+def _reason(status: str, *, has_advice: bool) -> str:
+    """A node that cannot answer says when to ask again; the load balancer, which reached none in time, does not."""
+    return status if status != "503" or has_advice else "503 of the load balancer"
 
 
 def _import(node: Node, email: str, file: Path) -> int:

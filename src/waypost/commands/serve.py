@@ -150,7 +150,7 @@ async def prepare(settings: Settings, role: str) -> None:
     from waypost.commands.key_check import prepare_key
 
     if role != "redirect":
-        await check_click_store(settings)
+        await check_click_store(settings, may_be_away=True)
 
     if settings.database.startswith("sqlite") and role == "all" and not _is_known_current(settings):
         before, after = await migrate_database(settings)

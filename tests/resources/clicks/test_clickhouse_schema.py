@@ -89,9 +89,14 @@ async def test_refuses_a_wrong_url(clickhouse: Any, change: Callable[[str], str]
 
 
 async def test_refuses_a_server_that_does_not_run() -> None:
-    assert "127.0.0.1:1: Connection refused. Check WAYPOST_CLICKHOUSE_URL" in await refusal(
-        "http://waypost:secret@127.0.0.1:1/waypost"
-    )
+    url = "http://waypost:secret@127.0.0.1:1/waypost"
+    assert "127.0.0.1:1: Connection refused. Check WAYPOST_CLICKHOUSE_URL" in await refusal(url)
+
+
+async def test_a_node_starts_without_a_server_that_does_not_run(clickhouse: Any) -> None:
+    await check_click_store(settings_of("http://waypost:secret@127.0.0.1:1/waypost"), may_be_away=True)
+    with pytest.raises(schema.ClickHouseUnusable, match="refuses user or password"):
+        await check_click_store(settings_of(clickhouse.url.replace(":secret@", ":wrong@")), may_be_away=True)
 
 
 async def test_verifies_the_certificate(tmp_path: Path) -> None:

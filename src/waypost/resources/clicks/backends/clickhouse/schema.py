@@ -31,6 +31,10 @@ class ClickHouseUnusable(WaypostError):
     """The ClickHouse server cannot be used."""
 
 
+class ClickHouseAway(ClickHouseUnusable):
+    """The ClickHouse server does not respond."""
+
+
 async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     """Create or upgrade the tables. Return (version before, version after). Raises ClickHouseUnusable.
 
@@ -123,7 +127,8 @@ async def _check_server(client: ClickHouse) -> None:
             advice = "Check WAYPOST_CLICKHOUSE_URL, and that the server runs"
             if "certificate" in error.details:
                 advice += "; WAYPOST_OUTBOUND_CA_FILE adds certificates that are trusted"
-            raise ClickHouseUnusable(f"{error.details}. {advice}.") from None
+                raise ClickHouseUnusable(f"{error.details}. {advice}.") from None
+            raise ClickHouseAway(f"{error.details}. {advice}.") from None
         raise
     if tuple(map(int, str(version).split(".")[:2])) < _MIN_VERSION:
         required = ".".join(map(str, _MIN_VERSION))
