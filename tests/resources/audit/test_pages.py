@@ -41,7 +41,10 @@ async def test_shows_who_changed_what(place: WebApp, ada: Browser) -> None:
     text = (await ada.get("/account/audit")).text
     for shown in ("Link changed", LINK.name, "Old title", "New title", "192.0.2.1", "API key", "a, b"):
         assert shown in text
-    assert "1 Jan 2030, 12:00:00" in text
+    assert "1 Jan 2030, 12:00:00 UTC" in text
+    await add(place, ada, "link.updated", changes={"expires_at": [None, "2030-01-31T12:00:05Z"]})
+    await ada.post("/account/timezone", {"timezone": "Asia/Kathmandu"})
+    assert ">31 Jan 2030, 17:45 Asia/Kathmandu</time>" in (await ada.get("/account/audit")).text
 
 
 async def test_nothing_yet(ada: Browser) -> None:
@@ -67,6 +70,9 @@ async def test_filters_by_action_actor_name_item_and_day(place: WebApp, ada: Bro
     assert await found("since=2030-01-02") == ["Second", "third"]
     assert await found("since=2030-01-02&until=2030-01-02") == ["Second"]
     assert await found("until=2030-01-01&action=link.deleted") == []
+    await ada.post("/account/timezone", {"timezone": "Pacific/Kiritimati"})  # the days begin 14 hours earlier
+    assert await found("since=2030-01-03&until=2030-01-03") == ["Second"]
+    assert "Time (Pacific/Kiritimati)" in (await ada.get("/account/audit")).text
     assert await found("by=nobody&action=nothing&item=1&before=x") == ["first", "Second", "third"]
 
 

@@ -678,6 +678,8 @@ async def test_refuses_what_cannot_be_imported(ada: Browser) -> None:
     assert "Enter the URL of your server" in (await post("/links/import/shlink", {"token": "x"})).text
     too_large = await post("/links/import/csv", {"file_name": "x.csv", "file_size": str(1 << 40)})
     assert "has more than 256 MiB" in too_large.text
+    await ada.post("/account/timezone", {"timezone": "Asia/Tokyo"})
+    assert 'name="timezone" type="text" value="Asia/Tokyo"' in (await ada.get("/links/import/csv")).text
     assert "This is not a time zone" in (await post("/links/import/csv", {"timezone": "Mars"})).text
     assert (await ada.get("/links/import/unknown")).status_code == 404
     assert (await ada.get(f"/links/imports/{uuid4()}")).status_code == 404

@@ -217,6 +217,19 @@ async def test_a_report_follows_a_tag_that_is_renamed(place: Place) -> None:
     assert listed.subject == "summer"
 
 
+async def test_reports_follow_their_reader_to_another_time_zone_once(place: Place) -> None:
+    await place.subscribe(timezone="Asia/Tokyo")
+    await place.work(datetime(2030, 1, 6, 23, tzinfo=UTC))
+    async with place.db.write() as tx:
+        chosen = {"timezone": "America/Los_Angeles", "date_format": "month_day", "number_format": "point"}
+        await people_store.change(tx, place.session.person.id, place.clock(), **chosen)
+    await place.work(datetime(2030, 1, 13, 23, tzinfo=UTC))  # Monday in Tokyo, Sunday in Los Angeles
+    assert len(place.server.mails) == 1
+    await place.work(datetime(2030, 1, 14, 16, tzinfo=UTC))
+    text, _, _ = parts(place.server.mails[1])
+    assert "Jan 7, 2030 – Jan 13, 2030, times in America/Los Angeles" in text  # noqa: RUF001
+
+
 async def test_two_workers_send_each_report_once(place: Place) -> None:
     for number in range(4):
         place.session = await place.new_member(f"member{number}@example.com")
