@@ -15,7 +15,7 @@
 # make client      makes the types of the clients and the methods of that for Python again, after a change of the API
 # make stores      writes the files for app stores in deploy/stores again
 # make diagrams    draws the diagrams of the documentation again, after a change of docs/diagrams/*.dot
-# make pictures    takes the pictures of the README again, with the data of `waypost demo`
+# make pictures    takes the pictures of README and documentation again, with the data of `waypost demo`
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make bots        refreshes the copied lists of bots and prints what changed
 # make models      makes the table of device models again, and counts how many devices are recognized
