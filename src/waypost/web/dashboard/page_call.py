@@ -19,7 +19,7 @@ from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.kit.timezones import zone_names
 from waypost.web.body import MAX_MULTIPART
 from waypost.web.dashboard.edit_form import VERSION, ZONE, EditForm, flatten
-from waypost.web.dashboard.form_account import take_account
+from waypost.web.dashboard.form_account import SESSION, take_account
 from waypost.web.dashboard.forms import BLANK, Form, read_fields
 from waypost.web.dashboard.session_auth import Access
 from waypost.web.dashboard.views import Views
@@ -59,7 +59,8 @@ class PageCall:
     @property
     def preferences(self) -> Preferences:
         """Of the person, in the time zone in which the form that was sent showed its times."""
-        own, zone = self.known.person.preferences if self.known else DEFAULT, self.form.text(ZONE)
+        session, zone = self.known or self.request.scope.get(SESSION), self.form.text(ZONE)
+        own = session.person.preferences if session else DEFAULT
         return replace(own, timezone=zone) if zone in zone_names() else own
 
     @property
