@@ -1,5 +1,6 @@
 """The domains' pages, as a browser gets them."""
 
+import asyncio
 import re
 from datetime import timedelta
 from html import unescape
@@ -10,10 +11,11 @@ from uuid import UUID, uuid4
 import pytest
 from browsing import Browser, WebApp, open_place
 from servers import name_server
-from sqlalchemy import select, update
+from sqlalchemy import Boolean, column, func, select, table, update
 
+from waypost import accounts
 from waypost.outbound import dns_records
-from waypost.resources.domains import history
+from waypost.resources.domains import change_links_counts, history
 from waypost.resources.domains.model import domains
 
 NAME = "go.brand.test"
@@ -62,6 +64,22 @@ async def test_new_links_start_on_the_default_domain(place: WebApp) -> None:
     assert [(await row(place, each)).is_default for each in (path, other)] == [False, True]
     await ada.post(f"{other}/default", {"is_default": "0"})
     assert 'brand.test" selected' not in (await ada.get("/links/new")).text
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_the_default_domain_changes_while_links_are_created(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    paths = [await add(ada, f"{name}.brand.test") for name in ("a", "b", "c")]
+    waiting = select(func.count()).select_from(table("pg_locks")).where(~column("granted", Boolean))
+    for path in paths:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks, place.db.write() as tx:
+            await change_links_counts(tx, [(None, UUID(path.rpartition("/")[2]))])
+            changes = [tasks.create_task(ada.post(f"{each}/default", {"is_default": "1"})) for each in paths]
+            while await tx.scalar(waiting) < len(changes):
+                await asyncio.sleep(0.01)
+            assert await accounts.adjust_links_count(tx, ada.account.id, 1)
+        assert [change.result().status_code for change in changes] == [303, 303, 303]
+        assert sorted([(await row(place, each)).is_default for each in paths]) == [False, False, True]
 
 
 async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> None:

@@ -125,8 +125,8 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
 async def set_default(deps: Deps, caller: Caller, domain_id: UUID, *, is_default: bool) -> None:
     """Let new links start on it in the dashboard, or on the shared domain again."""
     async with deps.db.write() as tx:
-        await lock_account(tx, caller.account.id)
-        before = await store.get_for_update(tx, caller.account.id, domain_id)
+        await store.lock_all(tx, caller.account.id)  # one call at a time, without the account: see links/apply.py
+        before = await store.get(tx, caller.account.id, domain_id)
         if before.is_default == is_default:
             return
         await store.clear_default(tx, caller.account.id)

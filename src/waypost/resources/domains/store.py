@@ -104,8 +104,15 @@ async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
         await tx.execute(update(domains).where(domains.c.id == domain_id).values(**values))
 
 
+async def lock_all(tx: Tx, account_id: UUID) -> None:
+    """Lock the domains of the account, in the order in which their links are counted."""
+    query = select(domains.c.id).where(domains.c.account_id == account_id).order_by(domains.c.id)
+    await tx.execute(query.with_for_update(key_share=True))
+
+
 async def clear_default(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(update(domains).where(domains.c.account_id == account_id).values(is_default=False))
+    statement = update(domains).where(domains.c.account_id == account_id, domains.c.is_default)
+    await tx.execute(statement.values(is_default=False))
 
 
 async def delete_row(tx: Tx, domain_id: UUID) -> None:
