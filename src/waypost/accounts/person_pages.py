@@ -19,7 +19,6 @@ from starlette.routing import Route
 from waypost.accounts import AuthenticationResult
 from waypost.accounts.deps import Deps
 from waypost.accounts.oidc import identities
-from waypost.accounts.people import profile
 from waypost.accounts.people.tokens import LIFETIMES
 from waypost.accounts.second_factor import verification
 from waypost.accounts.sign_in import credentials
@@ -156,8 +155,7 @@ class PersonPages(Pages[Deps]):
         is_waiting = self._deps.oidc and self._read_cookie(call.request, PENDING)
         response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
         await self._auth.sign_in(call.request, authenticated, response)
-        if reported := call.form.text("timezone"):
-            await profile.keep_timezone(self._deps, authenticated.person, reported)
+        await sign_in.keep_timezone(self._deps, authenticated.person, call.form.text("timezone"))
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 

@@ -5,7 +5,7 @@ the second.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Invalid
-from waypost.kit.timezones import UTC_NAME, midnight, zone_names
+from waypost.kit.timezones import UTC_NAME, midnight, zone_choices, zone_names
 
 NO_DATE = "Enter a date such as 2026-11-30."
 
@@ -60,6 +60,19 @@ class Preferences:
     def separators(self) -> str:
         """Of thousands and of decimals."""
         return NUMBER_FORMATS[self.number_format]
+
+    def in_zone(self, name: str) -> "Preferences":
+        """Return them in a time zone. An unknown name changes nothing."""
+        return replace(self, timezone=name) if name in zone_names() else self
+
+    def choices(self, now: datetime) -> dict[str, list[tuple[str, str]]]:
+        """Return what to choose from, by field: values, and what they look like."""
+        zones = dict.fromkeys([self.timezone, *zone_choices()])
+        return {
+            "timezone": [(name, name.replace("_", " ")) for name in zones],
+            "date_format": [(name, replace(self, date_format=name).time(now)) for name in DATE_FORMATS],
+            "number_format": [(name, replace(self, number_format=name).number(1234.5, 1)) for name in NUMBER_FORMATS],
+        }
 
     # ── times ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -29,10 +29,12 @@ def zone_choices() -> Sequence[str]:
     return (UTC_NAME, *sorted({row[2] for row in rows} & zone_names()))
 
 
-def current_name(name: str) -> str:
-    """Return the name that replaced an old one: some browsers report `Asia/Calcutta` for `Asia/Kolkata`."""
+def reported_zone(name: str) -> str:
+    """Return the zone that a browser reports: `Asia/Kolkata` also for its old name `Asia/Calcutta`. UTC if unknown."""
     current = _current_names().get(name, name)
-    return current if name not in zone_choices() and current in zone_choices() else name
+    if name not in zone_choices() and current in zone_choices():
+        return current
+    return name if name in zone_names() else UTC_NAME
 
 
 @cache

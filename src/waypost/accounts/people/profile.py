@@ -1,5 +1,6 @@
 """Changes and confirmations of the name and email of a person, which an account of their own follows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,9 +17,7 @@ from waypost.accounts.people import past_emails, tokens
 from waypost.accounts.people import store as people
 from waypost.accounts.sessions.store import PersonSession
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, NotFound, Problems, or_not_found
-from waypost.kit.preferences import DATE_FORMATS, NUMBER_FORMATS
-from waypost.kit.timezones import UTC_NAME, current_name, zone_names
+from waypost.kit.errors import Invalid, NotFound, or_not_found
 
 SAME_EMAIL = "This is already your email address."
 EMAIL_EXISTS = "An account with this email already exists."
@@ -45,30 +44,15 @@ async def change_name(deps: Deps, session: PersonSession, name: str) -> None:
                 await person_audit.record(tx, person, session.request_ip, "person.updated", now, changes=changes)
 
 
-async def change_preferences(
-    deps: Deps, session: PersonSession, timezone: str, date_format: str, number_format: str
-) -> None:
+async def change_preferences(deps: Deps, session: PersonSession, chosen: Mapping[str, str]) -> None:
     """Raises Invalid."""
-    problems = Problems()
-    for name, value, choices in (
-        ("timezone", timezone, zone_names()),
-        ("date_format", date_format, DATE_FORMATS),
-        ("number_format", number_format, NUMBER_FORMATS),
-    ):
-        if value not in choices:
-            problems.add(name, "Choose one of the list.")
-    problems.raise_if_any()
-    chosen = {"timezone": timezone, "date_format": date_format, "number_format": number_format}
+    now = deps.clock()
+    choices = session.person.preferences.choices(now)
+    wrong = [name for name, options in choices.items() if chosen[name] not in dict(options)]
+    if wrong:
+        raise Invalid({name: ["Choose one of the list."] for name in wrong})
     async with deps.db.write() as tx:
-        await people.change(tx, session.person.id, deps.clock(), **chosen)
-
-
-async def keep_timezone(deps: Deps, person: Person, reported: str) -> None:
-    """Keep the time zone that a browser reports, unless there is one. UTC for a name that is not known."""
-    if person.timezone is None:
-        name = current_name(reported) if reported in zone_names() else UTC_NAME
-        async with deps.db.write() as tx:
-            await people.change(tx, person.id, deps.clock(), timezone=name)
+        await people.change(tx, session.person.id, now, **chosen)
 
 
 async def change_email(deps: Deps, session: PersonSession, email: str) -> bool:

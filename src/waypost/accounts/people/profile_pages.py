@@ -1,7 +1,6 @@
 """The account's pages: profile, sign-in, sessions and data."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -18,8 +17,6 @@ from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sign_in import credentials, passkeys
 from waypost.accounts.sign_in import service as sign_in
 from waypost.kit.errors import Invalid, NotFound, RateLimited
-from waypost.kit.preferences import DATE_FORMATS, NUMBER_FORMATS
-from waypost.kit.timezones import zone_choices
 from waypost.web.dashboard import ContextFunction, PageCall, PageFunction, SessionAuth, Views, redirect, shows
 
 _BROWSERS = (
@@ -92,30 +89,21 @@ class ProfilePages(PersonPages):
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _find_profile(self, call: PageCall) -> dict[str, Any]:
-        now, chosen = self._deps.clock(), call.person.preferences
-        dates = [(name, f"{replace(chosen, date_format=name).time(now)}") for name in DATE_FORMATS]
-        return {
-            "person": call.person,
-            "sends_mail": self._deps.sends_mail,
-            "zones": [(name, name.replace("_", " ")) for name in dict.fromkeys([chosen.timezone, *zone_choices()])],
-            "date_formats": dates,
-            "number_formats": [
-                (name, replace(chosen, number_format=name).number(1234.5, 1)) for name in NUMBER_FORMATS
-            ],
-        }
+        choices = call.person.preferences.choices(self._deps.clock())
+        return {"person": call.person, "sends_mail": self._deps.sends_mail, "choices": choices}
 
     async def change_name(self, call: PageCall) -> Response:
         await profile.change_name(self._deps, call.person_session, call.form.text("name"))
         return redirect("/account", "name")
 
     async def change_preferences(self, call: PageCall) -> Response:
-        names = "timezone", "date_format", "number_format"
-        await profile.change_preferences(self._deps, call.person_session, *(call.form.text(name) for name in names))
+        chosen = {name: call.form.text(name) for name in ("timezone", "date_format", "number_format")}
+        await profile.change_preferences(self._deps, call.person_session, chosen)
         return redirect("/account", "preferences")
 
     async def keep_timezone(self, call: PageCall) -> Response:
         """What the script of the first page sends."""
-        await profile.keep_timezone(self._deps, call.person, call.form.text("timezone"))
+        await sign_in.keep_timezone(self._deps, call.person, call.form.text("timezone"))
         return Response(status_code=204)
 
     async def change_email(self, call: PageCall) -> Response:

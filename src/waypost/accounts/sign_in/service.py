@@ -24,6 +24,7 @@ from waypost.accounts.sign_in import delay as sign_in_delay
 from waypost.audit import Actor
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
+from waypost.kit.timezones import reported_zone
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
@@ -54,6 +55,13 @@ async def sign_in(
             await people.replace_password_hash(tx, person.id, hashed, before=stored)
         stored = hashed
     return AuthenticationResult(person, password=stored)
+
+
+async def keep_timezone(deps: Deps, person: Person, reported: str) -> None:
+    """Keep the time zone that a browser reports, unless there is one."""
+    if reported and person.timezone is None:
+        async with deps.db.write() as tx:
+            await people.change(tx, person.id, deps.clock(), timezone=reported_zone(reported))
 
 
 def require_credentials(email: str, password: str) -> None:

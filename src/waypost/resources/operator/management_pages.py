@@ -16,7 +16,6 @@ from waypost.accounts.setup import signup
 from waypost.accounts.sign_in import service as sign_in
 from waypost.audit import Actor
 from waypost.kit.errors import Forbidden, Invalid, or_not_found
-from waypost.kit.preferences import Preferences
 from waypost.web.dashboard import Form, PageCall, redirect
 
 _PLANS: tuple[PlanChoice, ...] = get_args(PlanChoice)
@@ -96,8 +95,8 @@ class ManagementPages(PersonPages):
             account=account,
             plan_options=_PLAN_OPTIONS,
             trial_days=self._deps.trial_days,
-            before=_describe(account.plan, call.preferences),
-            after=_describe(after, call.preferences) if after else "",
+            before=_describe(account.plan, call),
+            after=_describe(after, call) if after else "",
             **await self._proof(call),
         )
 
@@ -106,7 +105,7 @@ class ManagementPages(PersonPages):
         plan, now, days = _plan(call.form), self._deps.clock(), self._deps.trial_days
         ends_at = _last_day(call, now) if plan == "trial" else None
         after = build_plan(plan, now=now, trial_ends_at=ends_at, trial_days=days)
-        if call.form.text("confirmed") != _describe(after, call.preferences):
+        if call.form.text("confirmed") != _describe(after, call):
             return await self._show_plan(call, await self._find(call), call.form, after)
         await accounts.set_plan(
             self._deps.db,
@@ -178,5 +177,5 @@ def _last_day(call: PageCall, now: datetime) -> datetime | None:
     return ends_at
 
 
-def _describe(plan: Plan, preferences: Preferences) -> str:
-    return f"{plan.type} until {preferences.day(plan.trial_ends_at)}" if plan.trial_ends_at else plan.type
+def _describe(plan: Plan, call: PageCall) -> str:
+    return f"{plan.type} until {call.preferences.day(plan.trial_ends_at)}" if plan.trial_ends_at else plan.type

@@ -151,21 +151,15 @@ def _statistics_url(subject: ReportSubject, days: ReportDays, base_url: str) -> 
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import (  # noqa: PLC0415  # 3 MB
-        Environment,
-        PackageLoader,
-        StrictUndefined,
-        pass_context,
-        select_autoescape,
-    )
+    import jinja2  # noqa: PLC0415  # 3 MB
 
-    environment = Environment(
-        loader=PackageLoader("waypost.resources.statistics_reports"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("waypost.resources.statistics_reports"),
+        autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
-    environment.filters.update({name: pass_context(each) for name, each in PREFERRED.items()})
+    environment.filters.update({name: jinja2.pass_context(each) for name, each in PREFERRED.items()})
     return environment

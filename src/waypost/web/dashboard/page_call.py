@@ -16,7 +16,6 @@ from waypost.kit.fields import Upload
 from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
 from waypost.kit.preferences import DEFAULT, Preferences
-from waypost.kit.timezones import zone_names
 from waypost.web.body import MAX_MULTIPART
 from waypost.web.dashboard.edit_form import VERSION, ZONE, EditForm, flatten
 from waypost.web.dashboard.form_account import SESSION, take_account
@@ -61,7 +60,7 @@ class PageCall:
         """Of the person, in the time zone in which the form that was sent showed its times."""
         session, zone = self.known or self.request.scope.get(SESSION), self.form.text(ZONE)
         own = session.person.preferences if session else DEFAULT
-        return replace(own, timezone=zone) if zone in zone_names() else own
+        return own.in_zone(zone)
 
     @property
     def id(self) -> UUID:

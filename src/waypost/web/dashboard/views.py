@@ -71,26 +71,22 @@ class Views:
 
     @cached_property
     def _environment(self) -> "Environment":
-        from jinja2 import (  # noqa: PLC0415  # 3 MB, for pages
-            Environment,
-            PackageLoader,
-            PrefixLoader,
-            StrictUndefined,
-            pass_context,
-        )
+        import jinja2  # noqa: PLC0415  # 3 MB, for pages
 
-        environment = Environment(
-            loader=PrefixLoader({name: PackageLoader(package) for name, package in self._packages.items()}),
+        environment = jinja2.Environment(
+            loader=jinja2.PrefixLoader(
+                {name: jinja2.PackageLoader(package) for name, package in self._packages.items()}
+            ),
             autoescape=True,
-            undefined=StrictUndefined,
+            undefined=jinja2.StrictUndefined,
             auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
         environment.filters.update(self._filters)
-        environment.filters.update({name: pass_context(each) for name, each in filters.PREFERRED.items()})
+        environment.filters.update({name: jinja2.pass_context(each) for name, each in filters.PREFERRED.items()})
         environment.globals.update(self._globals)
-        environment.globals["time_element"] = pass_context(filters.time_ago)
+        environment.globals["time_element"] = jinja2.pass_context(filters.time_ago)
         return environment
 
     def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:

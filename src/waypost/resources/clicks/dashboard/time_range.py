@@ -5,7 +5,7 @@ No choice fails: an invalid value is reported at its field, and the default is s
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple, cast
 from zoneinfo import ZoneInfo
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
 from waypost.kit.preferences import Preferences
-from waypost.kit.timezones import midnight, zone_names
+from waypost.kit.timezones import midnight
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.query import (
     Interval,
@@ -104,9 +104,8 @@ def choose(
 
     `earliest`: before `now`. Nothing before it is shown, nor compared with.
     """
-    name = _first_valid(zone_names(), parameters.get("timezone", ""), preferences.timezone)
-    preferences = replace(preferences, timezone=name)
-    zone = preferences.zone
+    preferences = preferences.in_zone(parameters.get("timezone", ""))
+    name, zone = preferences.timezone, preferences.zone
     period = _first_valid(PERIODS, parameters.get("period", ""), DEFAULT)
     interval = _first_valid(INTERVALS, parameters.get("interval", ""), "")
     compare = _first_valid(COMPARISONS, parameters.get("compare", ""), "previous_period")
