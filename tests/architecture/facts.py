@@ -115,7 +115,7 @@ NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DEL
 PUBLIC_PAGES = {
     "/login", "/login/code", "/login/passkey/options", "/login/passkey", "/logout", "/setup", "/signup",
     "/invite/{token}", "/invite/account/{token}", "/invite/account/{token}/signup",
-    "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs", "/help/{name:path}",
+    "/forgot", "/reset/{token}", "/confirm/{token}", "/enter/{token}", "/docs", "/help/{name:path}", "/help/search",
     "/share/{token}", "/share/{token}/embed/{signature}",
     "/stats/reports/unsubscribe/{token}",
 }  # fmt: skip

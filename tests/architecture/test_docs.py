@@ -105,7 +105,11 @@ def test_every_dependency_has_a_reason() -> None:
     assert reported - names == set(), "these are not dependencies any more"
 
 
-@pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path",
+    [path for path in texts() if "templates" not in path.parts],  # of app stores, whose links have placeholders
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_every_link_leads_somewhere(path: Path) -> None:
     assert [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()] == []
 

@@ -63,7 +63,6 @@ ONE_VALUE = {
     "/account/settings/email",
     "/account/settings/name",
     "/account/sign-in-rules",
-    "/domains/{id}/default",
 }
 """The form shows and sends nothing else: whoever saves it last has seen what they replace."""
 ACTIONS = {
