@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "waypost"
 MIGRATIONS = PACKAGE / "database" / "migrations" / "versions"
-FOREIGN = {"node_modules", "data", "site", "templates"}
+FOREIGN = {"node_modules", "data", "site"}
 
 
 def sources() -> list[Path]:
