@@ -13,8 +13,8 @@ from resources.links.env import Website
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
-from waypost.resources.links.routing.conditions import NO_COUNTRY
-from waypost.resources.links.routing.schemas import OVER_100
+from waypost.resources.links.routing.conditions import MAX_VALUES, NO_COUNTRY
+from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS, OVER_100
 from waypost.visitors.countries import COUNTRIES
 from waypost.web.dashboard import Form
 
@@ -215,12 +215,36 @@ async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: W
     [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
     variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "version": version}
     assert (await ada.post(path, variant | {"variants.0.weight": "5"})).status_code == 303
-    refused = await ada.post(path, variant | {"variants.0.weight": "7"})
+    refused = await ada.post(path, largest(site.url("/b")) | variant | {"variants.0.weight": "7"})
     assert refused.status_code == 412
     assert "5</td>" in refused.text
+    assert "multipart" not in refused.text, "it allows fewer fields"
     sent = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', refused.text))
     assert (await ada.post(path, sent)).status_code == 303
-    assert 'value="7"' in (await ada.get(path)).text
+    page = (await ada.get(path)).text
+    assert 'value="7"' in page
+    assert page.count("A rule has at most") == MAX_RULES
+
+
+def largest(url: str) -> dict[str, str]:
+    """The form of the largest routing."""
+    sent = dict[str, str]()
+    for rule in range(MAX_RULES):
+        sent[f"rules.{rule}.name"], sent[f"rules.{rule}.destination_url"] = f"Rule {rule}", url
+        for number in range(MAX_CONDITIONS):
+            path = f"rules.{rule}.conditions.{number}"
+            sent |= {f"{path}.type": "browser", f"{path}.operator": "not_in", f"{path}.new": ""}
+            sent |= {f"{path}.values.{index}": f"Browser {index}" for index in range(40)}
+    return sent
+
+
+def test_of_too_many_entries_one_more_than_allowed_is_kept() -> None:
+    types = {f"rules.{rule}.conditions.{number}.type": "device" for rule in range(99) for number in range(30)}
+    entered = {"rules.0.conditions.0.type": "browser", "rules.0.conditions.0.new": ",".join(map(str, range(999)))}
+    kept: Any = forms.read(Form(types | entered | {f"variants.{each}.name": "x" for each in range(999)})).fields
+    assert (len(kept["rules"]), len(kept["variants"])) == (MAX_RULES + 1, MAX_VARIANTS + 1)
+    assert {len(rule["conditions"]) for rule in kept["rules"].values()} == {MAX_CONDITIONS + 1}
+    assert kept["rules"]["0"]["conditions"]["0"]["new"].count(",") == MAX_VALUES
 
 
 async def test_a_limit_of_the_link_is_no_other_version_of_its_rules(place: WebApp, site: Website) -> None:

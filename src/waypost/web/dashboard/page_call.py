@@ -96,6 +96,7 @@ class PageCall:
             "by": edit.changed_by(stored),
             "rows": edit.compare(stored, self.form, self.preferences),
             "hidden": list(flatten(sent)),
+            "is_multipart": "multipart" in self.request.headers["content-type"],  # which allows fewer fields
             "has_file": any(isinstance(value, Upload) for value in sent.values()),
         }
         return self.views.render_page(self.request, "frame/conflict.html", status=412, **context)

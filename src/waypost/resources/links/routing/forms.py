@@ -6,6 +6,7 @@ A field is named like its errors, such as `rules.0.conditions.1.values`. Lists a
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from string import ascii_uppercase
 from typing import Any, NamedTuple, get_args
 
@@ -13,6 +14,7 @@ from waypost.kit.clock import parse_timestamp
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.routing.change import RoutedLink
+from waypost.resources.links.routing.conditions import MAX_VALUES
 from waypost.resources.links.routing.model import ConditionType
 from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
 from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
@@ -66,7 +68,7 @@ def fill(routed: RoutedLink, preferences: Preferences) -> Form:
 
 
 def read(form: Form) -> Form:
-    """Nest the fields of a sent form, and number entries from 0."""
+    """Nest the fields of a sent form, and number entries from 0. Of too many entries, one more than allowed is kept."""
     fields: Entry = {}
     for name, text in form.fields.items():
         *outer, last = name.split(".")
@@ -81,21 +83,24 @@ def read(form: Form) -> Form:
         else:
             if not isinstance(place.get(last), dict):
                 place[last] = text
-    rules = _entries(fields.get("rules"))
+    rules = _entries(fields.get("rules"))[: MAX_RULES + 1]
     for rule in rules:
         conditions = [each for each in _entries(rule.get("conditions")) if each.get("type") in get_args(ConditionType)]
+        del conditions[MAX_CONDITIONS + 1 :]
         for condition in conditions:
             if kind := _PICKED.get(condition["type"]):
                 condition.update(_show_picked(kind, _picked(condition, kind)))
         rule["conditions"] = _mapping(conditions)
-    return Form({**fields, "rules": _mapping(rules), "variants": _mapping(_entries(fields.get("variants")))})
+    variants = _entries(fields.get("variants"))[: MAX_VARIANTS + 1]
+    return Form({**fields, "rules": _mapping(rules), "variants": _mapping(variants)})
 
 
 def _picked(condition: Entry, kind: ChoiceKind) -> list[str]:
-    """Return the values that were chosen before, and those that are entered."""
+    """Return the values that were chosen before, and those that are entered. One too many says that there are more."""
     values, entered = condition.get("values"), _ENTERED.split(_text(condition, "new") or "")
     chosen = values.values() if isinstance(values, dict) else ()
-    return list(dict.fromkeys(find_value(kind, text) for text in (*chosen, *entered) if text.strip()))
+    found = dict.fromkeys(find_value(kind, text) for text in (*chosen, *entered) if text.strip())
+    return list(islice(found, MAX_VALUES + 1))
 
 
 def _show_picked(kind: ChoiceKind, values: Sequence[str]) -> Entry:
@@ -235,7 +240,8 @@ def _condition(condition: Entry, path: str, read_time: _ReadTime) -> Entry:
         read["name"] = _text(condition, "name")
     if kind := _PICKED.get(type_):
         return read | {"values": _picked(condition, kind)}
-    return read | {"values": [text.strip() for text in _LINES.split(_text(condition, "values") or "") if text.strip()]}
+    lines = (text.strip() for text in _LINES.split(_text(condition, "values") or ""))
+    return read | {"values": list(islice(filter(None, lines), MAX_VALUES + 1))}
 
 
 def _entries(value: Any) -> list[Entry]:
