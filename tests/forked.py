@@ -201,8 +201,6 @@ def _be_child(command: Sequence[str], fds: Sequence[int]) -> NoReturn:
     limits = [2, *sorted(fds), os.sysconf("SC_OPEN_MAX")]
     for before, after in itertools.pairwise(limits):
         os.closerange(before + 1, after)
-    if command[0] == "nice":
-        os.nice(int(command[2]))
     _, *arguments = command[list(command).index("-m") :][1:]
     sys.argv[1:] = arguments
     Path("/proc/self/comm").write_text(arguments[0])  # for who looks for processes of a kind

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import gc
 import importlib
+import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -26,6 +27,8 @@ from waypost.secret_key import FILE as KEY_FILE
 from waypost.secret_key import with_existing_key
 from waypost.worker.parent import EXIT_USAGE, HARD_EXIT_TIMEOUT, write_stderr
 
+_NICENESS = 5  # of the worker: redirects and the start of web processes get a shared core first
+
 
 class ProcessEntries(Protocol):
     """The composition root. Each function returns when `stop` is set."""
@@ -38,6 +41,8 @@ class ProcessEntries(Protocol):
 def main() -> int:
     restrict_new_files()
     arguments = _read_arguments()
+    if arguments.kind == "worker":
+        os.nice(_NICENESS)
     logs.configure()
     structlog.contextvars.bind_contextvars(process=arguments.kind)
     try:

@@ -1,4 +1,4 @@
-"""Builds the image with buildah on a base of Debian 12, and runs it as a container runtime does.
+"""Builds the image with buildah on a base of Debian 13, and runs it as a container runtime does.
 
 buildah's own `run` starts programs with a new root directory and nothing else. So containers are made here: own
 processes with the service as number 1, network, read-only root, numeric user without privileges, and everything else as
@@ -20,8 +20,7 @@ from nodes.network import Network
 
 ROOT = Path(__file__).parents[2]
 NAME = "localhost/waypost:test"
-_BASE = "localhost/waypost-base:debian-12"
-_PACKAGES = "ca-certificates,python3,python3-venv,python3-dev,gcc,libc6-dev"
+_BASE = "localhost/waypost-base:debian-13"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "waypost" / "containers"
 _CERTIFICATES = os.environ.get("SSL_CERT_FILE", "")  # for the package index; a fixture of all tests sets another
 _NETWORK = "container"
@@ -72,17 +71,19 @@ class Image:
 class Container:
     """Runs the image until `remove`, with `arguments` instead of its default command."""
 
-    def __init__(self, image: Image, network: Network, data: Path, *arguments: str, **settings: str) -> None:
+    def __init__(
+        self, image: Image, network: Network, data: Path, *arguments: str, user: str = "", **settings: str
+    ) -> None:
         self.log = Log()
         config = image.configuration
-        self._directory = config["WorkingDir"] or "/"
         [volume] = config["Volumes"]
-        self._user, self._group = config["User"].split(":")
+        self._user = user or config["User"]
         self._environment = dict(each.split("=", 1) for each in config["Env"]) | settings
+        chroot = ["chroot", f"--userspec={self._user}", "--groups=", str(image.root)]
         inside = self._inside(*config["Entrypoint"], *(arguments or config["Cmd"]))
-        enter = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", _ENTER, "sh"]
+        enter = ["unshare", "--mount", "--pid", "--fork", "setpriv", "--no-new-privs", "sh", "-c", _ENTER, "sh"]
         self._process = subprocess.Popen(
-            network.on(_NETWORK, *enter, "chroot", str(image.root), *inside),
+            network.on(_NETWORK, *enter, *chroot, *inside),
             env={"PATH": os.environ["PATH"], "root": str(image.root), "data": str(data), "volume": volume},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -114,24 +115,25 @@ class Container:
 
     def execute(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """As `podman exec` does."""
-        enter = ["nsenter", "--target", str(self.first_process), "--mount", "--pid", "--net", "--root"]
+        user, group = self._user.split(":")
+        enter = ["setpriv", "--no-new-privs", "nsenter", "--target", str(self.first_process)]
+        enter += ["--mount", "--pid", "--net", "--root", f"--setuid={user}", f"--setgid={group}"]
         return subprocess.run(
             [*enter, *self._inside(*command)], capture_output=True, text=True, check=False, timeout=PATIENCE
         )
 
     def _inside(self, *command: str) -> list[str]:
-        """The command with the image's environment and user, and without privileges."""
-        user = ["setpriv", f"--reuid={self._user}", f"--regid={self._group}", "--clear-groups"]
-        limits = ["--no-new-privs", "--bounding-set=-all"]
+        """The command with the image's environment. Who starts it has given up privileges."""
         variables = [f"{name}={value}" for name, value in self._environment.items()]
-        return ["env", "-C", self._directory, *user, *limits, "env", "-i", *variables, *command]
+        return ["/usr/bin/env", "-i", *variables, *command]
 
 
 def _make_base() -> None:
-    """Debian 12 with Python, once: it takes a minute."""
-    archive = _CACHE / "debian-12.tar"
-    options = ["--variant=apt", "--mode=root", f"--include={_PACKAGES}"]
-    subprocess.run(["mmdebstrap", *options, "bookworm", archive], check=True, capture_output=True)
+    """The smallest Debian 13 with apt, which reaches its servers as this machine does. Once: it takes a minute."""
+    archive, apt = _CACHE / "debian-13.tar", _CACHE / "apt.conf"
+    apt.write_text(subprocess.run(["apt-config", "dump", "Acquire"], check=True, capture_output=True, text=True).stdout)
+    options = ["--variant=minbase", "--mode=root", "--include=ca-certificates", f"--aptopt={apt}"]
+    subprocess.run(["mmdebstrap", *options, "trixie", archive], check=True, capture_output=True)
     container = _buildah("from", "scratch")
     _buildah("add", "--quiet", container, str(archive))
     _buildah("commit", "--quiet", container, _BASE)

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from container.image import Container, Image, needs_buildah
+from deployments.first_click import VISITOR
 from journeys.service import PATIENCE, Website, eventually
 from nodes.network import Network
 
@@ -55,9 +56,9 @@ def volume(tmp_path: Path) -> Path:
 def start(image: Image, network: Network, volume: Path) -> Iterator[START]:
     started: list[Container] = []
 
-    def begin(*arguments: str, **settings: str) -> Container:
+    def begin(*arguments: str, user: str = "", **settings: str) -> Container:
         settings |= {"WAYPOST_OUTBOUND_ALLOW": "127.0.0.0/8"}
-        started.append(Container(image, network, volume, *arguments, **settings))
+        started.append(Container(image, network, volume, *arguments, user=user, **settings))
         return started[-1]
 
     yield begin
@@ -67,7 +68,8 @@ def start(image: Image, network: Network, volume: Path) -> Iterator[START]:
 
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
-    with httpx.Client(base_url="http://localhost:8000", trust_env=False, timeout=PATIENCE) as client:
+    headers = {"User-Agent": VISITOR}
+    with httpx.Client(base_url="http://localhost:8000", headers=headers, trust_env=False, timeout=PATIENCE) as client:
         yield client
 
 
@@ -108,7 +110,40 @@ def test_labels_and_health_check_are_in_the_image(image: Image) -> None:
         {"8000/tcp"},
     )
     assert config["Healthcheck"]["Test"][0] == "CMD"
+    assert config["WorkingDir"] == "/"
     assert (image.root / "data").stat().st_uid == USER
+
+
+def test_has_all_that_the_service_imports_and_is_small(image: Image, start: START) -> None:
+    """What is left out of the packages is listed in scripts/gather-image."""
+    size = sum(path.lstat().st_size for path in image.root.rglob("*") if path.is_file() and not path.is_symlink())
+    print(f"{size / 1e6:.0f} MB")
+    assert size < 160e6
+    container = start()
+    container.log.wait_for("event=serving")
+    for program in (IMPORT_ALL, ENCODE_IMAGES, "from waypost.cli import app; app(['--help'])"):
+        done = container.execute("python", "-c", program)
+        assert done.returncode == 0, done.stderr
+    assert container.stop() == 0
+
+
+IMPORT_ALL = """
+import pkgutil, importlib, sys, waypost, waypost.child
+del sys.modules["rich"]  # which it does without
+for module in pkgutil.walk_packages(waypost.__path__, "waypost."):
+    if "migrations" not in module.name and not module.name.startswith("waypost.commands.remote"):  # an extra
+        importlib.import_module(module.name)
+"""
+ENCODE_IMAGES = """
+import io
+from PIL import Image, ImageFont
+from waypost.resources.links.images.codec import reencode
+ImageFont.load_default(12)
+for form in ("JPEG", "PNG", "WEBP", "GIF"):
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(file, form)
+    reencode(file.getvalue())
+"""
 
 
 def test_counts_a_click_stops_cleanly_and_keeps_data(
@@ -119,6 +154,7 @@ def test_counts_a_click_stops_cleanly_and_keeps_data(
     with Website() as page:
         first = start()
         client.headers["Authorization"] = f"Bearer {first_key(volume)}"
+        print(f"{time.monotonic() - begun:.1f} s from run to ready")
         link = client.post("/api/v1/links", json={"slug": "one", "destination_url": page.url})
         assert link.status_code == 201, link.text
         assert client.get("/one").status_code == 302
@@ -150,6 +186,15 @@ def test_writes_outside_of_the_volume_and_tmp_are_refused(start: START, client: 
     refused = container.execute("sh", "-c", "touch /tmp/it /data/it && touch /opt/waypost/it")
     assert "Read-only file system" in refused.stderr
     assert container.stop() == 0
+
+
+def test_runs_as_any_user_who_owns_the_volume(start: START, client: httpx.Client, volume: Path) -> None:
+    os.chown(volume, 12345, 0)
+    container = start(user="12345:0")
+    eventually(lambda: is_ready(client))
+    assert "private to this user" in container.execute("waypost", "doctor").stdout
+    assert container.stop() == 0
+    assert {path.stat().st_uid for path in volume.rglob("*")} == {12345}
 
 
 def test_a_signal_while_it_starts_is_not_lost(start: START) -> None:

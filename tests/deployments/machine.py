@@ -1,4 +1,4 @@
-"""A machine that systemd has booted: namespaces over a copy-on-write view of this one, without its services."""
+"""A machine that systemd has booted: namespaces over a copy-on-write view of this one, without its services, or of a root."""
 
 import contextlib
 import functools
@@ -66,14 +66,18 @@ class Machine:
         return True
 
 
-@contextlib.contextmanager
-def booted_machine() -> Iterator[Machine]:
+def booted_machine() -> contextlib.AbstractContextManager[Machine]:
     """Waypost is installed in /opt/waypost, the unit and the command as the documentation says."""
+    return booted(Path("/"), str(python_for_services()), str(ROOT), site_packages())
+
+
+@contextlib.contextmanager
+def booted(root: Path, *installation: str) -> Iterator[Machine]:
     with tempfile.TemporaryDirectory(prefix="waypost-machine-") as directory:
         log = Path(directory) / "log"
         with log.open("wb") as output:
-            arguments = (directory, str(python_for_services()), str(ROOT), site_packages())
-            process = subprocess.Popen(["unshare", *_NAMESPACES, str(_BOOT), *arguments], stdout=output, stderr=output)
+            command = ["unshare", *_NAMESPACES, str(_BOOT), directory, str(root), *installation]
+            process = subprocess.Popen(command, stdout=output, stderr=output)
         try:
             machine = Machine(process.pid)
             machine.wait_until_booted()

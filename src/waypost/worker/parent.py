@@ -22,7 +22,6 @@ HARD_EXIT_TIMEOUT = 14  # seconds until a hanging child ends itself: if the pare
 EXIT_USAGE = 2
 _MIN_UPTIME = 2.0  # seconds; after two shorter runs in a row, a child waits before its next start
 _RESTART_DELAYS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
-_NICE = ("nice", "-n", "5")  # redirects and the start of web processes get a shared core first
 PORT_TIMEOUT = 5.0  # seconds to wait for the port: children of a killed parent release it within this time
 _BACKLOG = 2048
 _CAPABILITY = "AmbientCapabilities=CAP_NET_BIND_SERVICE"
@@ -225,9 +224,9 @@ def serve(
         children += [Child(f"web-{n}", web, (*fds, *token, parent_pipe)) for n in range(1, workers + 1)]
     if role == "worker":  # no web process answers health checks for it
         worker = child_command("worker", *socket_options, *common)
-        children.append(Child("worker", [*_NICE, *worker], (*fds, parent_pipe)))
+        children.append(Child("worker", worker, (*fds, parent_pipe)))
     if role == "all":
-        children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (parent_pipe,)))
+        children.append(Child("worker", child_command("worker", *common), (parent_pipe,)))
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # otherwise threads of the children keep freed memory of their own
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
