@@ -4,8 +4,9 @@
 # make test-slow   kill loops, drains, journeys, property tests, pages and scans of QR codes in full, a million visits
 # make test-nodes  three nodes, PostgreSQL and ClickHouse in network namespaces, with faults: `make test-nodes MINUTES=30`
 # make image       the container image localhost/waypost:latest; `make image BASE_IMAGE=… PLATFORMS=…`
-# make test-image  builds the image on Debian 12 and tests containers of it; as root
+# make test-image  builds the image on Debian 13 and tests containers of it; as root
 # make test-compiled  the tests that send requests to redirects, with redirects compiled by mypyc (ADR 1)
+# make test-packages  wheels, source distribution and Debian package, built, installed and used in new Debians; as root
 # make lint        ruff, mypy and the import contracts
 # make dist        distributions of Waypost and its clients, bill of materials, checksums: same commit, same bytes
 # make bench       benchmarks; prints one table and writes docs/design/benchmarks.md
@@ -30,7 +31,7 @@ SOURCES := src tests bench clients docs_site compile_redirects.py hatch_build.py
 # Otherwise every process compiles all modules again, which is half of the time that it takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image lint dist bench attack attack-compiled docs client stores diagrams pictures geo bots models n8n-node browser-extension clean
+.PHONY: run test test-fresh test-slow compiled test-compiled test-nodes image test-image test-packages lint dist bench attack attack-compiled docs client stores diagrams pictures geo bots models n8n-node browser-extension clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -41,9 +42,9 @@ run: .venv/.installed-run
 FILE ?=
 # Only in test-slow: the first waits for events to be sent in batches, and tests/browser/test_pixels.py covers it;
 # the second depends on speed.
-# The others are for test-nodes and test-image: they need root, and minutes.
+# The others are for test-nodes, test-image and test-packages: they need root, and minutes.
 NODES = tests/nodes tests/deployments/test_running_nodes.py tests/deployments/test_running_stores.py
-SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container $(NODES)
+SLOW = tests/journeys/test_pixels.py tests/browser/test_quickness.py tests/container tests/packages $(NODES)
 # What sends requests to redirects: to their protocol, to the ports of the service, from a browser, through proxies.
 REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py test_roles.py test_serve_tls.py \
 	test_caddy.py resources/domains/test_tls_api.py resources/domains/certificates browser/test_firing.py \
@@ -92,6 +93,9 @@ image:
 
 test-image: .venv/.installed-test .venv/.tools-image
 	.venv/bin/pytest -q tests/container $(ARGS)
+
+test-packages: .venv/.installed-test .venv/.tools-packages
+	.venv/bin/pytest -q tests/packages $(ARGS)
 
 lint: .venv/.installed-test
 	.venv/bin/ruff check $(SOURCES)
@@ -238,6 +242,12 @@ clean:
 	@scripts/ensure 'command -v mmdebstrap' mmdebstrap
 	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v ip' iproute2
 	@scripts/ensure 'command -v mount' mount
+	@touch $@
+
+.venv/.tools-packages: Makefile | .venv/bin/uv
+	@scripts/ensure 'command -v mmdebstrap' mmdebstrap
+	@scripts/ensure 'command -v dpkg-deb' dpkg
+	@scripts/ensure 'test -x /lib/systemd/systemd' systemd
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

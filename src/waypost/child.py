@@ -27,8 +27,6 @@ from waypost.secret_key import FILE as KEY_FILE
 from waypost.secret_key import with_existing_key
 from waypost.worker.parent import EXIT_USAGE, HARD_EXIT_TIMEOUT, write_stderr
 
-_NICENESS = 5  # of the worker: redirects and the start of web processes get a shared core first
-
 
 class ProcessEntries(Protocol):
     """The composition root. Each function returns when `stop` is set."""
@@ -41,8 +39,8 @@ class ProcessEntries(Protocol):
 def main() -> int:
     restrict_new_files()
     arguments = _read_arguments()
-    if arguments.kind == "worker":
-        os.nice(_NICENESS)
+    if arguments.kind == "worker":  # redirects and the start of web processes get a shared core first
+        os.nice(5)
     logs.configure()
     structlog.contextvars.bind_contextvars(process=arguments.kind)
     try:

@@ -1,4 +1,4 @@
-"""A machine that systemd has booted: namespaces over a copy-on-write view of this one, without its services, or of a root."""
+"""A machine that systemd has booted: namespaces over a copy-on-write view of a root, such as this machine's."""
 
 import contextlib
 import functools

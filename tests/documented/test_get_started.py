@@ -25,6 +25,7 @@ NOT_RUN = {
         "sudo install": "needs root",
         "make image": "tests/container builds the image and runs it",
     },
+    "debian-package.md": {"": "needs systemd and a published release; tests/packages does the same"},
     "installation.md": {"gh attestation": "verifies a published release"},
     "kubernetes.md": {"": "needs a cluster; tests/deployments runs what the manifests say"},
     "systemd.md": {"": "needs systemd; tests/deployments boots the unit and the command"},

@@ -8,7 +8,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
 
 from deployments.first_click import api_key, count_a_click
 from journeys.service import Website, eventually, free_port
@@ -29,7 +28,8 @@ class Root:
         self.directory = directory
 
     def run(self, *command: str, **variables: str) -> str:
-        done = subprocess.run(self._inside(*command, **variables), env=_ENVIRONMENT, capture_output=True, text=True)
+        inside = self._inside(*command, **variables)
+        done = subprocess.run(inside, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
         return done.stdout
 
@@ -75,6 +75,6 @@ def _read(path: Path) -> str:
 def _is_open(port: int) -> bool:
     try:
         urllib.request.urlopen(f"http://localhost:{port}/healthz", timeout=5)
-    except URLError:
+    except OSError:
         return False
     return True

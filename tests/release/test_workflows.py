@@ -30,8 +30,9 @@ def test_a_release_has_checksums_of_all_packages(tmp_path: Path) -> None:
         name: [step["with"] for step in jobs[name]["steps"] if "download-artifact" in step.get("uses", "")]
         for name in ("pypi", "release")
     }
-    assert downloads["release"] == downloads["pypi"]
-    for name in ("dist/waypost-1.tar.gz", "wheels/waypost-1-cp311.whl", "wheels/waypost-1-cp312.whl"):
+    assert downloads["release"][:2] == downloads["pypi"]
+    built = ("wheels/waypost-1-cp311.whl", "wheels/waypost-1-cp312.whl", "debs/waypost_1-1_amd64.deb")
+    for name in ("dist/waypost-1.tar.gz", *built):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     subprocess.run("sha256sum waypost-* >SHA256SUMS", shell=True, cwd=tmp_path / "dist", check=True)

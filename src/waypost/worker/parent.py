@@ -222,11 +222,9 @@ def serve(
         welcome_option = [text for fd in token for text in ("--welcome", str(fd))]
         web = child_command("web", *socket_options, *welcome_option, *common)
         children += [Child(f"web-{n}", web, (*fds, *token, parent_pipe)) for n in range(1, workers + 1)]
-    if role == "worker":  # no web process answers health checks for it
-        worker = child_command("worker", *socket_options, *common)
-        children.append(Child("worker", worker, (*fds, parent_pipe)))
-    if role == "all":
-        children.append(Child("worker", child_command("worker", *common), (parent_pipe,)))
+    if role in {"all", "worker"}:  # without web processes it answers health checks itself
+        sockets, held = (socket_options, fds) if role == "worker" else ([], ())
+        children.append(Child("worker", child_command("worker", *sockets, *common), (*held, parent_pipe)))
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # otherwise threads of the children keep freed memory of their own
     log("info", "processes started", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
