@@ -85,6 +85,10 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
     for network, shown in (("X", False), ("WhatsApp, Slack", True), ("Facebook, LinkedIn", True)):
         await page.get_by_role("radio", name=network, exact=True).press("Space")
         await expect(page.locator("#card-description")).to_be_visible(visible=shown)
+    await page.fill("#password", "open sesame")
+    await page.click("[data-reveal=password]")
+    kept = await page.evaluate("document.dispatchEvent(new Event('htmx:timeout')), JSON.stringify(sessionStorage)")
+    assert ("Typed" in kept, "open sesame" in kept) == (True, False)
     await page.locator("button.primary").dblclick()
     await expect(page.get_by_text("Link created.")).to_be_visible()
     (made,) = service.client.get("/api/v1/links").json()["data"]
