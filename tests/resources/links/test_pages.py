@@ -453,6 +453,11 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
     assert "this one none yet" in copy
     twin = await ada.post("/links/new", {"destination_url": site.url(), "slug": "A"})
     assert "from that of another link" in (await ada.get(twin.headers["location"])).text
+    await make(ada, site, slug="Sale")
+    bob = await place.browser("bob@example.com")
+    for who, hostname, is_told in ((ada, "", True), (ada, "no.such.test", False), (bob, "", False)):
+        checked = (await who.get(f"/links/check-slug?slug=sale&hostname={hostname}")).text
+        assert ("available" in checked, "It differs from" in checked) == (True, is_told)
     audit = (await ada.get(f"/account/audit?item={link}")).text
     assert (audit.count("Link created"), audit.count("Routing changed")) == (2, 2)  # the filter names both
 

@@ -233,10 +233,12 @@ async def slug_state(
 
 
 async def find_twin(deps: Deps, caller: accounts.Caller, hostname: str, slug: str, link_id: UUID | None) -> str | None:
-    """Return the short URL of another link of the domain whose slug differs only by case, for a warning."""
+    """Return the short URL of another own link on the host whose slug differs only by case, for a warning."""
     async with deps.db.read() as tx:
         domain_id = await _find_domain(tx, caller, hostname)
-        twin = await store.find_twin(tx, domain_id, slug, link_id)
+        if domain_id is None and hostname not in {"", deps.shared_domain}:
+            return None
+        twin = await store.find_twin(tx, caller.account.id, domain_id, slug, link_id)
     return twin.short_url(deps.shared_domain) if twin else None
 
 

@@ -403,10 +403,11 @@ def near_changes(named: Iterable[Link]) -> set[str]:
     return {near_change(link.slug) for link in named if link.folded_slug}
 
 
-async def find_twin(tx: Tx, domain_id: UUID | None, slug: str, link_id: UUID | None) -> Link | None:
-    """Return another link of the domain whose slug a person chose and which differs only by case."""
+async def find_twin(tx: Tx, account_id: UUID, domain_id: UUID | None, slug: str, link_id: UUID | None) -> Link | None:
+    """Return another link of the account on the domain, whose slug a person chose and which differs only by case."""
     is_twin = links.c.folded_slug == fold(slug.encode()).decode(), links.c.domain_id.is_not_distinct_from(domain_id)
-    query = select(*COLUMNS).where(*is_twin, links.c.id != link_id if link_id else true(), NOT_DELETED)
+    is_other = links.c.account_id == account_id, links.c.id != link_id if link_id else true()
+    query = select(*COLUMNS).where(*is_twin, *is_other, NOT_DELETED)
     row = (await tx.execute(query.limit(1))).one_or_none()
     return None if row is None else Link(*row)
 
