@@ -74,10 +74,17 @@ async def test_sends_a_test_event(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     answer = await ada.post(f"{path}/test")
-    assert answer.headers["location"] == f"{path}?done=pixel-tested"
-    assert "hx-trigger" in (await ada.get(answer.headers["location"])).text
     async with place.db.read() as tx:
         (event,) = (await tx.execute(select(pixel_events))).all()
+    assert answer.headers["location"] == f"{path}?event={event.id}&done=pixel-tested"
+    page = (await ada.get(answer.headers["location"])).text
+    assert f'hx-get="{path}?event={event.id}"' in page
+    assert "Test event sent." in page
+    for quiet in (f"{path}?done=saved", f"{await add(ada)}?event={event.id}"):
+        assert "hx-trigger" not in (await ada.get(quiet)).text
+    place.clock.move(timedelta(minutes=1))
+    assert "hx-trigger" not in (await ada.get(answer.headers["location"])).text, "a platform may not answer for long"
+    place.clock.move(-timedelta(minutes=1))
     view = PageView(*json.loads(event.payload))
     assert (event.pixel_id, view.url, view.at) == (_id(path), place.settings.base_url, int(place.clock().timestamp()))
     plain = await add(ada, access_token="")

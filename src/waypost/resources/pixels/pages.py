@@ -10,6 +10,7 @@ from starlette.routing import Route
 from waypost.context import Context
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.fields import parse
+from waypost.kit.ids import parse_id
 from waypost.resources.pixels import service
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
@@ -57,6 +58,9 @@ class PixelPages(Pages[Context]):
         context = await self._find(call)
         pixel: Pixel = context["pixel"]
         context["results"] = await service.get_results(self._deps, call.session, pixel.id)
+        event_id = parse_id(call.query("event"))
+        is_pending = event_id and await service.is_pending(self._deps, pixel.id, event_id)
+        context["pending"] = event_id if is_pending else None
         context["token"] = await service.check_token(self._deps, call.session, pixel.id)
         return _render(call, "one", _EDIT.show(pixel, call.preferences), **context)
 
@@ -73,8 +77,8 @@ class PixelPages(Pages[Context]):
         await self._auth.limit_expensive(call.session, "pixel event")
         headers, ip = call.request.headers, self._auth.storable_address(call.request)
         agent = headers.get("User-Agent", "")[:_MAX_AGENT]
-        await service.send_test(self._deps, call.session, call.id, ip=ip or "", user_agent=agent)
-        return redirect(f"/pixels/{call.id}", "pixel-tested")
+        event_id = await service.send_test(self._deps, call.session, call.id, ip=ip or "", user_agent=agent)
+        return redirect(f"/pixels/{call.id}?event={event_id}", "pixel-tested")
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         pixels = await service.list_pixels(self._deps, call.session, call.pagination(_PER_PAGE))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -28,6 +29,8 @@ TokenState = Literal["set", "not set", "unreadable"]
 """unreadable: it was encrypted with a secret key that the service no longer has."""
 
 _DETACH_BATCH = 2_000
+_PENDING = timedelta(minutes=1)
+"""For so long, the page waits for the result of a test event."""
 _SECRETS = ("pixel_id", "access_token")
 _FIELDS_OF_ROUTES = frozenset({"platform", "pixel_id"})
 
@@ -55,8 +58,11 @@ async def create(context: Context, caller: Caller, new: NewPixel, problems: Prob
     return pixel
 
 
-async def send_test(context: Context, caller: Caller, pixel_id: UUID, *, ip: str, user_agent: str) -> None:
-    """Send a page view of the caller to the platform. Raises NotFound, and Invalid for a pixel without a token."""
+async def send_test(context: Context, caller: Caller, pixel_id: UUID, *, ip: str, user_agent: str) -> UUID:
+    """Send a page view of the caller to the platform, and return the id of the event.
+
+    Raises NotFound, and Invalid for a pixel without a token.
+    """
     now = context.clock()
     async with caller.commit(context.db) as tx:
         pixel = await store.get(tx, caller.account.id, pixel_id)
@@ -66,6 +72,13 @@ async def send_test(context: Context, caller: Caller, pixel_id: UUID, *, ip: str
         event = events.PixelEvent(new_id(), pixel_id, pixel.platform, view)
         await events.record_all(tx, [event], now=now)
         await audit.record(tx, caller.actor, "pixel.tested", now, _item_of(pixel))
+    return event.id
+
+
+async def is_pending(context: Context, pixel_id: UUID, event_id: UUID) -> bool:
+    """Return whether the event, which was recorded just now, has no result yet."""
+    async with context.db.read() as tx:
+        return await events.is_pending(tx, pixel_id, event_id, since=context.clock() - _PENDING)
 
 
 async def change(context: Context, caller: Caller, pixel_id: UUID, requested: PixelChange, problems: Problems) -> Pixel:

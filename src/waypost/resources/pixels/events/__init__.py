@@ -11,6 +11,7 @@ from waypost.resources.pixels.events.queue import (
     delete_unsendable,
     enqueue_batches,
     find_with_server_events,
+    is_pending,
     record_all,
 )
 from waypost.resources.pixels.events.sender import EventSender
@@ -24,5 +25,6 @@ __all__ = [
     "delete_unsendable",
     "enqueue_batches",
     "find_with_server_events",
+    "is_pending",
     "record_all",
 ]

@@ -106,6 +106,11 @@ async def record_all(tx: Tx, events: Iterable[PixelEvent], *, now: datetime) -> 
         await bulk.insert(tx, pixel_events, group, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
+async def is_pending(tx: Tx, pixel_id: UUID, event_id: UUID, *, since: datetime) -> bool:
+    is_event = pixel_events.c.id == event_id, pixel_events.c.pixel_id == pixel_id, pixel_events.c.created_at > since
+    return await tx.scalar(select(pixel_events.c.id).where(*is_event)) is not None
+
+
 async def enqueue_batches(db: Database, *, clock: Clock) -> bool:
     """Add a job for each pixel that has events and no job. Return whether there may be more."""
     async with db.read() as tx:  # usually there is nothing to do, and a read takes no write lock
