@@ -1,6 +1,6 @@
 """Every statement on `people`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,7 @@ from sqlalchemy import Column, delete, exists, insert, select, update
 from waypost.accounts.model import Person, PersonWithHash, memberships, people
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
-from waypost.kit.preferences import DEFAULT, Preferences
+from waypost.kit.preferences import DEFAULT, Preferences, stored_preferences
 
 _people = people.c
 PERSON: tuple[Column[Any], ...] = tuple(_people[name] for name in Person.__dataclass_fields__)
@@ -34,6 +34,13 @@ async def find_preferences(tx: Tx, email: str) -> Preferences:
     """Return those of the person with an email, for what is sent to it."""
     person = await find_by_email(tx, email)
     return person.preferences if person else DEFAULT
+
+
+async def list_preferences(tx: Tx, ids: Collection[UUID]) -> dict[UUID, Preferences]:
+    """Return those of people by id."""
+    query = select(_people.id, _people.timezone, _people.date_format, _people.number_format)
+    rows = await tx.execute(query.where(_people.id.in_(ids)))
+    return {id_: stored_preferences(*chosen) for id_, *chosen in rows}
 
 
 async def exist(tx: Tx) -> bool:

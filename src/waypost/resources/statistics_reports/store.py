@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
-from waypost.accounts.model import people
+from waypost.accounts.people import store as people
 from waypost.database import Tx, upsert
-from waypost.kit.preferences import stored_preferences
+from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.statistics_reports.model import (
     ReportSubject,
     ReportSubscription,
@@ -22,8 +22,7 @@ _c = report_subscriptions.c
 _SUBSCRIPTION = select(
     *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "tag_id")),
     *(_c[name] for name in ("sent_until", "sent_at", "problem", "created_at")),
-    *(people.c[name] for name in ("timezone", "date_format", "number_format")),
-).join_from(report_subscriptions, people, people.c.id == _c.person_id)
+)
 
 
 async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
@@ -34,20 +33,17 @@ async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
 
 
 async def find(tx: Tx, id_: UUID) -> ReportSubscription | None:
-    row = (await tx.execute(_SUBSCRIPTION.where(_c.id == id_))).one_or_none()
-    return None if row is None else _subscription(row)
+    return next(iter(await _list(tx, _SUBSCRIPTION.where(_c.id == id_))), None)
 
 
 async def list_of_person(tx: Tx, person_id: UUID) -> list[ReportSubscription]:
     """List the subscriptions in all accounts, the oldest first."""
-    return [
-        _subscription(row) for row in await tx.execute(_SUBSCRIPTION.where(_c.person_id == person_id).order_by(_c.id))
-    ]
+    return await _list(tx, _SUBSCRIPTION.where(_c.person_id == person_id).order_by(_c.id))
 
 
 async def list_of_account(tx: Tx, account_id: UUID, after: UUID, limit: int) -> list[ReportSubscription]:
     query = _SUBSCRIPTION.where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)
-    return [_subscription(row) for row in await tx.execute(query)]
+    return await _list(tx, query)
 
 
 async def record_sent(tx: Tx, sent: ReportSubscription, recipient: str, until: datetime, now: datetime) -> None:
@@ -71,7 +67,7 @@ async def remove(tx: Tx, id_: UUID) -> None:
 
 
 async def list_of_recipient(tx: Tx, recipient: str) -> list[ReportSubscription]:
-    return [_subscription(row) for row in await tx.execute(_SUBSCRIPTION.where(_c.recipient == recipient))]
+    return await _list(tx, _SUBSCRIPTION.where(_c.recipient == recipient))
 
 
 async def remove_of_account(tx: Tx, account_id: UUID, limit: int) -> int:
@@ -93,8 +89,15 @@ async def remove_unsubscribed(tx: Tx, recipient: str) -> None:
     await tx.execute(delete(unsubscribed_addresses).where(unsubscribed_addresses.c.digest == recipient))
 
 
-def _subscription(row: Sequence[Any]) -> ReportSubscription:
-    id_, account_id, person_id, period, tag, link_id, tag_id, until, sent_at, problem, created_at, *preferences = row
-    subject, read_with = ReportSubject(tag, link_id, tag_id), stored_preferences(*preferences)
-    sent = until, sent_at, problem
-    return ReportSubscription(id_, account_id, person_id, period, subject, *sent, created_at, read_with)
+async def _list(tx: Tx, query: Select[Any]) -> list[ReportSubscription]:
+    rows = (await tx.execute(query)).all()
+    preferences = await people.list_preferences(tx, {row.person_id for row in rows})
+    return [_subscription(row, preferences.get(row.person_id, DEFAULT)) for row in rows]
+
+
+def _subscription(row: Sequence[Any], preferences: Preferences) -> ReportSubscription:
+    id_, account_id, person_id, period, tag, link_id, tag_id, until, sent_at, problem, created_at = row
+    subject = ReportSubject(tag, link_id, tag_id)
+    return ReportSubscription(
+        id_, account_id, person_id, period, subject, until, sent_at, problem, created_at, preferences
+    )
