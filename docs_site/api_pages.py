@@ -48,7 +48,7 @@ def api_pages(document: Schema) -> dict[str, str]:
         for path, method, operation in _operations(document)
     ]
     first, _, about = document["info"]["description"].partition("\n\n")
-    table = "| | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows)
+    table = "| what it does | endpoint | scope |\n|---|---|---|\n" + "\n".join(rows)
     ending = [f"- {each}" for each in deprecated(document)]
     deprecations = ["## Deprecated { #deprecated }", "\n".join(ending)] if ending else []
     index = ["# Endpoints", first, _ABOUT_DOCUMENT, table, *deprecations, about]
@@ -99,7 +99,7 @@ def _operation(document: Schema, path: str, method: str, operation: Schema) -> I
     yield f"```http\n{method.upper()} {path}\n```"
     yield f"Scope: {_scope(operation)}. {operation.get('description', '')}".strip()
     if parameters := operation.get("parameters"):
-        yield "| parameter | in | type | |\n|---|---|---|---|\n" + "\n".join(
+        yield "| parameter | in | type | meaning |\n|---|---|---|---|\n" + "\n".join(
             f"| `{each['name']}` | {each['in']} | {_type(document, each['schema'])} "
             f"| {_sentence(document, each.get('description', ''), each['schema'])} |"
             for each in parameters
@@ -161,7 +161,7 @@ def _fields(document: Schema, schema: Schema, *, is_body: bool) -> str:
         f"| {_sentence(document, field.get('description', ''), field)} |"
         for name, field in schema["properties"].items()
     ]
-    return "| field | type | |\n|---|---|---|\n" + "\n".join(rows)
+    return "| field | type | meaning |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def _resolved(document: Schema, schema: Schema) -> Schema:

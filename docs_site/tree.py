@@ -118,7 +118,7 @@ def _inline_diagrams(text: str, source: str) -> str:
     def inline(match: re.Match[str]) -> str:
         svg = (ROOT / posixpath.dirname(source) / match[2]).read_text()
         drawing = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{match[1]}" ', 1)
-        return '<figure class="diagram">\n' + re.sub(r"\n\s*\n", "\n", drawing).strip() + "\n</figure>"
+        return '<figure class="diagram" tabindex="0">\n' + re.sub(r"\n\s*\n", "\n", drawing).strip() + "\n</figure>"
 
     return _DIAGRAM.sub(inline, text)
 

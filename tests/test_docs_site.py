@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from architecture.code import ROOT
+from browser.test_access import AXE, look
 from browser.watching import launched
 from playwright.async_api import Route
 
@@ -68,7 +69,7 @@ def test_decision_records_are_not_searched_but_their_list_is(site: Path) -> None
     assert "guides/answers/#i-forgot-my-password" in searched
 
 
-async def test_pages_fit_a_phone_and_ask_no_other_host(site: Path) -> None:
+async def test_pages_fit_a_phone_are_accessible_and_ask_no_other_host(site: Path) -> None:
     asked: list[str] = []
 
     async def serve(route: Route) -> None:
@@ -80,9 +81,11 @@ async def test_pages_fit_a_phone_and_ask_no_other_host(site: Path) -> None:
     async with launched("--no-sandbox") as chromium:
         page = await chromium.new_page(viewport={"width": 390, "height": 800})
         await page.route("**/*", serve)
+        await page.add_init_script(AXE)
         for path in ("", "comparison/", "operate/settings/", "operate/scaling/", "reference/endpoints/links/"):
             await page.goto(f"{SITE_URL}{path}", wait_until="load")
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert await look(page) == [], path
     assert len(asked) > 10
     assert [url for url in asked if not url.startswith(SITE_URL)] == []
 
