@@ -75,12 +75,12 @@ addEventListener("pageshow", () => {
 // page shared with us, asks for other content.
 const storageKey = (form) => `typed:${location.pathname}:${form.id}`;
 
-// A password that is shown has the type of a text. Of several fields with one name, none is secret.
-const isSecret = (field) => field.matches?.("[data-secret], [type=password]");
+// A password that is shown has the type of a text. Of several fields with one name, none is private.
+const isPrivate = (field) => field.matches?.("[data-private], [type=password]");
 
 function saveForm(form) {
   if (!form.matches("form[data-keep]")) return;
-  const typed = [...new FormData(form)].filter(([name, value]) => typeof value === "string" && !isSecret(form.elements.namedItem(name)));
+  const typed = [...new FormData(form)].filter(([name, value]) => typeof value === "string" && !isPrivate(form.elements.namedItem(name)));
   sessionStorage.setItem(storageKey(form), JSON.stringify({ query: location.search, typed }));
 }
 
