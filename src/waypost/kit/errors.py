@@ -129,6 +129,12 @@ class SettingsError(Exception):
     """The configuration is wrong. The message is for the operator, and contains no secret."""
 
 
+class Unreadable(str):
+    """Says why a form could not read a field, in place of its value: `parse` reports it."""
+
+    __slots__ = ()
+
+
 class Problems:
     """Collects the problems with an input, so that one response names every field."""
 

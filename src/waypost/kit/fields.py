@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.colors import parse_color
 from waypost.kit.deprecation import Deprecation
-from waypost.kit.errors import Problems
+from waypost.kit.errors import Problems, Unreadable
 from waypost.kit.ids import parse_id
 
 M = TypeVar("M", bound=BaseModel)
@@ -226,6 +226,10 @@ _MESSAGES = {
 
 def parse(model: type[M], fields: Mapping[str, Any]) -> tuple[M, Problems]:
     """Return the model of all valid fields, and the problems of the others. The model's fields need defaults."""
+    if unreadable := {name: [str(value)] for name, value in fields.items() if isinstance(value, Unreadable)}:
+        parsed, problems = parse(model, {name: value for name, value in fields.items() if name not in unreadable})
+        problems.errors |= unreadable
+        return parsed, problems
     try:
         return model.model_validate(fields), Problems()
     except ValidationError as error:

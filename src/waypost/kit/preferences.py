@@ -12,7 +12,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import timestamp
-from waypost.kit.errors import Invalid
+from waypost.kit.errors import Unreadable
 from waypost.kit.timezones import UTC_NAME, midnight, zone_choices, zone_names
 
 NO_DATE = "Enter a date such as 2026-11-30."
@@ -133,10 +133,10 @@ class Preferences:
             return ""
         return self.local(at).replace(tzinfo=None).isoformat(timespec="seconds").removesuffix(":00")
 
-    def read_field(self, text: str, name: str, shown: datetime | None = None) -> str | None:
+    def read_field(self, text: str, shown: datetime | None = None) -> str | None:
         """Return a field as the API takes it, in UTC. Blank is None; the schema reports what is no time.
 
-        `shown`: the time that the form showed, which an unchanged field means. Raises Invalid for a skipped time.
+        `shown`: the time that the form showed, which an unchanged field means. A skipped time is Unreadable.
         """
         if not text.strip():
             return None
@@ -151,7 +151,7 @@ class Preferences:
             return text
         if (later := self.local(at)).replace(tzinfo=None) != local:
             skipped = f"Clocks in {self.zone_name} skip this time, because they go forward."
-            raise Invalid({name: [f"{skipped} Enter {self.minute(later)}, for example."]})
+            return Unreadable(f"{skipped} Enter {self.minute(later)}, for example.")
         return timestamp(at)
 
     @staticmethod

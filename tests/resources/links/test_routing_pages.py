@@ -146,10 +146,15 @@ async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebA
         for name, value in (("name", f"V{index}"), ("destination_url", site.url("/b")), ("weight", "60"))
     }
     bad = {"rules.1.conditions.0.new": "Germny, uk", "rules.1.destination_url": "nonsense"}
+    bad |= {"rules.1.conditions.2.type": "time", "rules.1.conditions.2.to": "2031-03-30T02:30"}
+    bad |= {"shown_zone": "Europe/Berlin", "test.time": "2031-03-30T02:31"}
+    answer = await ada.post(path, GERMAN | bad | variants | {"action": "test"})
+    assert re.search(r'id="test-time-error">Clocks in Europe/Berlin skip this time', answer.text)
     answer = await ada.post(path, GERMAN | bad | variants)
     assert answer.status_code == 422
     assert f'id="rules-0-conditions-0-new-error">{NO_COUNTRY}<' in answer.text
     assert f'id="variants-1-weight-error">{OVER_100}<' in answer.text
+    assert re.search(r'id="rules-0-conditions-2-to-error">Clocks in Europe/Berlin skip this time', answer.text)
     assert ('value="Germny"' in answer.text, 'value="GB" checked' in answer.text) == (True, True)
     assert "rules.0.name" not in (await ada.get(path)).text
     bob = await place.browser("bob@example.com")

@@ -69,7 +69,7 @@ def read_fields(form: Form, preferences: Preferences, share: Share | None = None
         filters.setdefault(name, []).append(value)
     return {
         **fields,
-        **{name: preferences.read_field(form.text(name), name, at) for name, at in shown.items()},
+        **{name: preferences.read_field(form.text(name), at) for name, at in shown.items()},
         "hide_below": int(number) if number.isascii() and number.isdigit() and len(number) < 5 else number or None,
         "embed_origins": form.text("embed_origins").split(),
         "filters": filters,

@@ -208,7 +208,7 @@ def _read_set(form: Form, preferences: Preferences) -> dict[str, Any]:
             sent[name] = tags
     expiry = form.text("expiry")
     if expiry:
-        at = preferences.read_field(form.text("set.expires_at"), "set.expires_at")
+        at = preferences.read_field(form.text("set.expires_at"))
         sent["expires_at"] = None if expiry == "never" else at or ""
     pixels = form.text("pixels")
     if pixels:

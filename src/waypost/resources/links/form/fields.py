@@ -153,7 +153,7 @@ def _read_limits(form: Form, preferences: Preferences, link: Link | None = None)
     `link`: whose times the form showed.
     """
     read = {
-        "starts_at": preferences.read_field(form.text("starts_at"), "starts_at", link.starts_at if link else None),
+        "starts_at": preferences.read_field(form.text("starts_at"), link.starts_at if link else None),
         "click_limit": read_number(form.text("click_limit")),
         "fallback_url": form.text("fallback_url").strip() or None,
     }
@@ -207,7 +207,7 @@ def _read_fields(form: Form, preferences: Preferences, link: Link | None = None)
     return fields | {
         "utm_params": {key: value for key, value in params.items() if value} if isinstance(params, Mapping) else {},
         "tags": _read_tags(form),
-        "expires_at": preferences.read_field(form.text("expires_at"), "expires_at", link.expires_at if link else None),
+        "expires_at": preferences.read_field(form.text("expires_at"), link.expires_at if link else None),
         "pixel_ids": form.texts("pixel_ids"),
         "options": _read_options(form),
     }

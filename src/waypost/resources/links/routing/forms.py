@@ -45,8 +45,7 @@ _MAX_NAME = 100
 """Characters of a name that a rule gets by its conditions."""
 
 Entry = dict[str, Any]
-_ReadTime = Callable[[str, str], str | None]
-"""Reads the text of a field, with its name."""
+_ReadTime = Callable[[str], str | None]
 
 
 class Edited(NamedTuple):
@@ -111,14 +110,14 @@ def _show_picked(kind: ChoiceKind, values: Sequence[str]) -> Entry:
 
 
 def request_of(form: Form, routed: RoutedLink, preferences: Preferences) -> dict[str, Any]:
-    """Return the fields of an API request. Raises Invalid for a time that clocks skip."""
+    """Return the fields of an API request."""
     times = {preferences.field(at): at for at in _stored_times(routed)}
 
-    def read_time(text: str, field: str) -> str | None:
-        return preferences.read_field(text, field, times.get(text))
+    def read_time(text: str) -> str | None:
+        return preferences.read_field(text, times.get(text))
 
     return {
-        "rules": [_rule(rule, f"rules.{n}", read_time) for n, rule in enumerate(_entries(form.fields["rules"]))],
+        "rules": [_rule(rule, read_time) for rule in _entries(form.fields["rules"])],
         "variants": [_variant(*each) for each in zip(_LETTERS, _entries(form.fields["variants"]), strict=False)],
     }
 
@@ -203,11 +202,8 @@ def _fill_condition(condition: Mapping[str, Any], preferences: Preferences) -> E
     return filled
 
 
-def _rule(rule: Entry, path: str, read_time: _ReadTime) -> Entry:
-    conditions = [
-        _condition(condition, f"{path}.conditions.{n}", read_time)
-        for n, condition in enumerate(_entries(rule["conditions"]))
-    ]
+def _rule(rule: Entry, read_time: _ReadTime) -> Entry:
+    conditions = [_condition(condition, read_time) for condition in _entries(rule["conditions"])]
     return {
         "name": _text(rule, "name") or _name_by(conditions),
         "destination_url": _text(rule, "destination_url"),
@@ -226,12 +222,12 @@ def _variant(letter: str, variant: Entry) -> Entry:
     return {**texts, "weight": forms.read_number(_text(variant, "weight") or "")}
 
 
-def _condition(condition: Entry, path: str, read_time: _ReadTime) -> Entry:
+def _condition(condition: Entry, read_time: _ReadTime) -> Entry:
     """Return the fields of its type."""
     type_ = condition["type"]
     read: Entry = {"type": type_, "operator": _text(condition, "operator")}
     if type_ == "time":
-        return read | {name: read_time(_text(condition, name) or "", f"{path}.{name}") for name in ("from", "to")}
+        return read | {name: read_time(_text(condition, name) or "") for name in ("from", "to")}
     if type_ == "schedule":
         days = condition.get("weekdays")
         read["weekdays"] = [forms.read_number(day) for day in days.values()] if isinstance(days, dict) else []

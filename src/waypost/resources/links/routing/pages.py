@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.clock import parse_timestamp
-from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable
+from waypost.kit.errors import Invalid, PaymentRequired, Problems, Unavailable, Unreadable
 from waypost.kit.fields import parse
 from waypost.kit.preferences import Preferences
 from waypost.kit.timezones import zone_choices
@@ -109,11 +109,11 @@ class RoutingPages(Pages[Deps]):
                 urls[url] = self._deps.destination_checker.canonical(url).text
             except BadUrl:
                 problems.add(path, NO_URL)
-        at, now = preferences.read_field(form.text("test.time"), "test.time"), self._deps.clock()
+        at, now = preferences.read_field(form.text("test.time")), self._deps.clock()
         try:
             now = parse_timestamp(at) if at else now
         except ValueError:
-            problems.add("test.time", NO_TIME)
+            problems.add("test.time", at if isinstance(at, Unreadable) else NO_TIME)
         problems.raise_if_any()
         compiled, visitor = compile_routing(*_with_urls(parsed, urls)), _visitor(form)
         shares = (0, *accumulate(weight for _, _, weight in compiled[1]))
