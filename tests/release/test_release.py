@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "scripts").mkdir()
-    for name in ("release", "release-notes", "set-version"):
+    for name in ("release", "release-channel", "release-notes", "set-version"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
     (tmp_path / "Makefile").write_text(f".PHONY: {TARGETS}\n{TARGETS}:\n\t@echo made $@ >>.git/made\n")
     git(tmp_path, "init", "--quiet")
@@ -101,6 +101,22 @@ def test_a_walk_continues_where_it_stopped(project: Path) -> None:
     assert made[:-1] == [f"made {target}" for target in TARGETS.split()]
     commit(project)
     assert "passed before" not in release(project, "0.2.0", code=1)
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("v1.4.0", "latest=true\nnpm=latest\n"),
+        ("v1.10.0", "latest=true\nnpm=latest\n"),
+        ("v1.3.5", "latest=false\nnpm=release-1.3\n"),
+        ("v0.9.10", "latest=false\nnpm=release-0.9\n"),
+    ],
+)
+def test_a_fix_of_an_older_release_does_not_become_the_latest(project: Path, tag: str, expected: str) -> None:
+    for each in ("v0.9.9", "v1.3.4", "v1.4.0", "v2.0.0-rc.1", "other", *({tag} - {"v1.4.0"})):
+        git(project, "tag", each)
+    command = [sys.executable, project / "scripts" / "release-channel", tag]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == expected
 
 
 def test_unknown_steps_and_versions_are_refused(project: Path) -> None:

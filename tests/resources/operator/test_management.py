@@ -19,6 +19,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.operator import diagnosis
 from waypost.resources.operator.model import ServiceReport, find_report, save_report
 from waypost.resources.operator.totals import ServiceTotals
+from waypost.version import VERSION, commit
 from waypost.worker import jobs
 
 
@@ -164,6 +165,7 @@ async def test_shows_the_service(place: WebApp) -> None:
     root = await root_of(place)
     page = (await root.get("/operator/service")).text
     assert "These are the checks of a start" in page
+    assert f'{VERSION} <span class="muted small">{commit()}</span>' in page
     assert "counts once an hour" in page
     assert (await root.post("/operator/service/diagnose")).status_code == 303
     assert (await root.post("/operator/service/diagnose")).status_code == 303

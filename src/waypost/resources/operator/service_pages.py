@@ -21,7 +21,7 @@ from waypost.redirect.spool_gauges import SpoolGauges
 from waypost.resources.operator import diagnosis
 from waypost.resources.operator.model import find_report
 from waypost.settings import Settings
-from waypost.version import VERSION, built_commit
+from waypost.version import VERSION, commit
 from waypost.web.dashboard import PageCall, SessionAuth, Views, redirect
 
 _OUTDATED = timedelta(days=1)
@@ -49,7 +49,7 @@ class ServicePages(PersonPages):
         return call.render(
             "operator/service.html",
             version=VERSION,
-            commit=built_commit(),
+            commit=await asyncio.to_thread(commit),
             machine=await machine,
             findings=_findings(diagnosed.content, quick) if diagnosed else quick,
             diagnosed=diagnosed,
