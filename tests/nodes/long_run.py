@@ -93,6 +93,7 @@ def _print_requests(requests: Mapping[str, Answers]) -> None:
         times = sorted(answers.seconds) or [0.0]
         shown = [_time(times[min(len(times) - 1, int(len(times) * share))]) for share in (0.5, 0.95, 0.99, 1)]
         print(f"| {kind} | {answers.answered:,} | {_reasons(answers)} | {' | '.join(shown)} |")
+    print()
 
 
 def _reasons(answers: Answers) -> str:
@@ -128,7 +129,7 @@ def say(text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=float, default=200, help="visits per second")
+    parser.add_argument("--rate", type=float, default=150, help="visits per second")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--fault", action="append", default=[], help="only this one; can be repeated")
     given = parser.parse_args()

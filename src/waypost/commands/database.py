@@ -112,21 +112,14 @@ async def migrate_click_store(settings: Settings) -> tuple[int, int]:
 
 
 async def check_click_store(settings: Settings, *, may_be_away: bool = False) -> None:
-    """Raise ClickHouseUnusable if its tables or settings are not as they must be, or Unavailable.
-
-    `may_be_away`: not if the server does not respond, which its client has logged.
-    """
+    """Raise ClickHouseUnusable if its tables or settings are wrong, or Unavailable unless it `may_be_away`."""
     if not settings.clickhouse_url:
         return
-    from waypost.resources.clicks.backends.clickhouse.client import ClickStoreUnavailable
-    from waypost.resources.clicks.backends.clickhouse.schema import ClickHouseAway, check
+    from waypost.resources.clicks.backends.clickhouse.schema import check
 
     store = new_clickhouse_store(settings)
     try:
-        await check(store.client)
-    except (ClickHouseAway, ClickStoreUnavailable) as error:
-        if not may_be_away or (isinstance(error, ClickStoreUnavailable) and error.code):
-            raise
+        await check(store.client, may_be_away=may_be_away)
     finally:
         await store.close()
 

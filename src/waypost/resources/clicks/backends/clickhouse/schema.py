@@ -67,9 +67,20 @@ async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     return before, newest()
 
 
-async def check(client: ClickHouse) -> None:
-    """Raise ClickHouseUnusable with what is wrong and what to do, or ClickStoreUnavailable if nothing responds."""
-    await _check_server(client)
+async def check(client: ClickHouse, *, may_be_away: bool = False) -> None:
+    """Raise ClickHouseUnusable with what is wrong and what to do, or ClickStoreUnavailable if nothing responds.
+
+    `may_be_away`: not if the server does not respond, which its client has logged.
+    """
+    try:
+        await _check_server(client)
+        await _check_schema(client)
+    except (ClickHouseAway, ClickStoreUnavailable) as error:
+        if not may_be_away or (isinstance(error, ClickStoreUnavailable) and error.code):
+            raise
+
+
+async def _check_schema(client: ClickHouse) -> None:
     version, compatible_since = await _find_version(client)
     if compatible_since > newest():
         raise _newer_version(client, version)
