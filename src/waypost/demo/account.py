@@ -105,7 +105,7 @@ async def create(
         count = await _store(context.click_store, db, all_visits, intake)
         recent = [link for link, _ in added if link.created_at > now - timedelta(days=28)]  # the log keeps 30 days
         for share in SHARES:
-            await shares.create(context, caller, NewShare(**share), Problems())
+            await shares.create(context, caller, NewShare(**share, embed_origins=[context.base_url]), Problems())
         webhooks_deps = WebhooksDeps(**vars(context), receiver_checker=_AnyReceiver(context.outbound))
         await _add_webhooks(webhooks_deps, caller, recent, all_visits[-150:], intake)
     owner = await accounts.get_person(db, EMAIL)

@@ -94,6 +94,10 @@ async def test_nothing_else_is_shown(client: httpx.AsyncClient, path: str) -> No
         ("proxy", "operate/without-internet/#behind-a-proxy"),
         ("logo in QR code", "guides/answers/#my-qr-code-with-a-logo-does-not-scan"),
         ("uninstall", "guides/answers/#how-do-i-uninstall-waypost"),
+        ("logo", "guides/answers/#my-qr-code-with-a-logo-does-not-scan"),
+        ("WAYPOST_BASE_URL", "operate/settings/"),
+        ("languages", "guides/answers/#which-languages-does-it-have"),
+        ("reset password xylophone", "guides/answers/#i-forgot-my-password"),
     ],
 )
 async def test_search_finds_what_people_type(client: httpx.AsyncClient, typed: str, page: str) -> None:
@@ -109,6 +113,13 @@ async def test_what_is_searched_is_shown_as_it_was_typed_and_may_find_nothing(cl
     assert "Nothing is found" in answer.text
     assert "<b>xylophone" not in answer.text
     assert await searched(client, "") == []
+    assert await searched(client, "___ _") == []
+
+
+async def test_what_is_found_shows_the_text_around_it(client: httpx.AsyncClient) -> None:
+    answer = await client.get(f"{PATH}search", params={"q": "uninstall"})
+    assert "<small>Take your links and clicks with you first. Then stop the service" in answer.text
+    assert "How do I uninstall Waypost?</a> · Answers<br>" in answer.text
 
 
 async def test_anchors_of_found_sections_exist(client: httpx.AsyncClient) -> None:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.kit.errors import NotFound
-from waypost.web.dashboard.docs_search import Passage, anchor_of, passages, search
+from waypost.web.dashboard.docs_search import FoundPassage, Passage, anchor_of, passages, search
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import SessionAuth
@@ -67,7 +67,7 @@ class DocsPages(Pages[None]):
         return self._render_page(call, name, self._rendered[name])
 
     def _render_page(
-        self, call: PageCall, name: str, page: _Page | None, *, query: str = "", found: Sequence[Passage] = ()
+        self, call: PageCall, name: str, page: _Page | None, *, query: str = "", found: Sequence[FoundPassage] = ()
     ) -> Response:
         return call.render(
             "frame/docs.html", name=name, page=page, query=query, found=found, path=PATH, sections=self._sections
@@ -112,6 +112,8 @@ class DocsPages(Pages[None]):
         for token, following in zip(tokens, [*tokens[1:], None], strict=True):
             if token.type == "heading_open" and following:
                 token.attrSet("id", anchor_of("".join(each.content for each in following.children or [])))
+            if token.type == "table_open":  # it may be wider than a phone
+                token.attrSet("tabindex", "0")
             if "style" in token.attrs:  # the alignment of a column, which the page's policy forbids as a style
                 token.attrs = {"class": "number"}
             for inline in token.children or []:

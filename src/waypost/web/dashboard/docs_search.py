@@ -7,28 +7,41 @@ from typing import NamedTuple
 _FENCE = re.compile(r"^ *```")
 _HEADING = re.compile(r"^#{1,6} (.*)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_NAME = re.compile(r"^\| *`([^`]+)` *\|")
+"""The first cell of a row that explains a name, such as a setting."""
+_MARKUP = re.compile(r"[`*|]|-{3,}|<[^>]*>")
+_WORD = re.compile(r"[^\W_]+")
+_EXCERPT = 160
+_BEFORE = 50
 _SHORTEST_WORD = 2
 _MAX_WORDS = 8
 _MAX_FOUND = 20
 _LAST = ("adr/", "design/", "comparison")
-_IN_HEADING, _IN_TITLE, _IN_TEXT = 8, 4, 1
+_IN_HEADING, _IN_TITLE, _IN_NAME, _IN_TEXT = 8, 4, 4, 1
 _UNHELPFUL = {"an", "and", "do", "for", "how", "in", "is", "it", "my", "of", "on", "or", "the", "to", "with"}
 
 
 class Passage(NamedTuple):
-    """A heading of a page, with the text below it. The words have a space before each of them."""
+    """A heading of a page, with the text below it. The words have a space before and after each of them."""
 
     page: str
     title: str
     heading: str
     title_words: str
     heading_words: str
+    names: str
+    text: str
     text_words: str
 
     @property
     def anchor(self) -> str:
         """Return the `id` of the heading. The page's title needs none."""
         return "" if self.heading == self.title else anchor_of(self.heading)
+
+
+class FoundPassage(NamedTuple):
+    passage: Passage
+    excerpt: str
 
 
 def anchor_of(heading: str) -> str:
@@ -44,37 +57,51 @@ def passages(page: str, markdown: str) -> Iterator[Passage]:
             lines.append(line)
             continue
         if heading:
-            yield Passage(page, title, heading, _spaced(title), _spaced(heading), _spaced(" ".join(lines)))
+            text = " ".join(_MARKUP.sub(" ", _LINK.sub(r"\1", " ".join(lines))).split())
+            names = " ".join(found[1] for found in map(_NAME.match, lines) if found)
+            words = map(_spaced, (title, heading, names, text))
+            title_words, heading_words, name_words, text_words = words
+            yield Passage(page, title, heading, title_words, heading_words, name_words, text, text_words)
         heading, lines = _LINK.sub(r"\1", found[1]).replace("`", ""), []
         title = title or heading
 
 
-def search(text: str, found_in: Iterable[Passage]) -> list[Passage]:
-    """Return the passages that have all words of `text`, or the beginnings of words, best first.
+def search(text: str, found_in: Iterable[Passage]) -> list[FoundPassage]:
+    """Return the passages that have most words of `text`, or the beginnings of words, best first.
 
     Those that compare Waypost, or say how it is built, come after all others.
     """
-    words = [word for word in _words(text) if len(word) >= _SHORTEST_WORD and word not in _UNHELPFUL][:_MAX_WORDS]
+    typed = (_spaced(word).strip() for word in re.findall(r"\w+", text))  # of a name with underscores, all of its words
+    words = [word for word in typed if len(word) >= _SHORTEST_WORD and word not in _UNHELPFUL][:_MAX_WORDS]
     if not words:
         return []
-    rated = [(_rate(section, words), section) for section in found_in]
-    best = sorted((pair for pair in rated if pair[0]), key=lambda pair: (pair[1].page.startswith(_LAST), -pair[0]))
-    return [section for _, section in best[:_MAX_FOUND]]
+    rated = [(*_rate(section, words), section) for section in found_in]
+    most = max((count for count, _, _ in rated), default=0)
+    best = [(rate, section) for count, rate, section in rated if count == most > 0]
+    best.sort(key=lambda pair: (pair[1].page.startswith(_LAST), -pair[0]))
+    return [FoundPassage(section, _excerpt(section.text, words)) for _, section in best[:_MAX_FOUND]]
 
 
-def _rate(section: Passage, words: list[str]) -> int:
-    rates = [
-        _IN_HEADING * (f" {word}" in section.heading_words)
-        + _IN_TITLE * (f" {word}" in section.title_words)
-        + _IN_TEXT * (f" {word}" in section.text_words)
-        for word in words
-    ]
-    return sum(rates) if all(rates) else 0
+def _rate(section: Passage, words: list[str]) -> tuple[int, int]:
+    """Return how many of the words the passage has, and how well they fit: whole words better than beginnings."""
+    parts = (
+        (section.heading_words, _IN_HEADING),
+        (section.title_words, _IN_TITLE),
+        (section.names, _IN_NAME),
+        (section.text_words, _IN_TEXT),
+    )
+    rates = [sum(weight * ((f" {word}" in part) + (f" {word} " in part)) for part, weight in parts) for word in words]
+    return len(rates) - rates.count(0), sum(rates)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+def _excerpt(text: str, words: list[str]) -> str:
+    """Return the text around the first of the words."""
+    patterns = "|".join(r"[\W_]+".join(word.split()) for word in words)
+    first = re.search(rf"(?<![^\W_])(?:{patterns})", text, re.IGNORECASE)
+    start = text.rfind(" ", 0, max(first.start() - _BEFORE, 0)) + 1 if first else 0
+    shown = text[start : start + _EXCERPT].rpartition(" ")[0] if len(text) > start + _EXCERPT else text[start:]
+    return "… " * (start > 0) + shown + " …" * (start + len(shown) < len(text))
 
 
 def _spaced(text: str) -> str:
-    return " " + " ".join(_words(text))
+    return f" {' '.join(_WORD.findall(text.lower()))} "
