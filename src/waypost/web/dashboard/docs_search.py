@@ -67,7 +67,7 @@ def passages(page: str, markdown: str) -> Iterator[Passage]:
 
 
 def search(text: str, found_in: Iterable[Passage]) -> list[FoundPassage]:
-    """Return the passages that have most words of `text`, or the beginnings of words, best first.
+    """Return the passages that have the most words of `text`, or the beginnings of words, best first.
 
     Those that compare Waypost, or say how it is built, come after all others.
     """
