@@ -17,7 +17,7 @@ _SHORTEST_WORD = 2
 _MAX_WORDS = 8
 _MAX_FOUND = 20
 _LAST = ("adr/", "design/", "comparison")
-_IN_HEADING, _IN_TITLE, _IN_NAME, _IN_TEXT = 8, 4, 4, 1
+_IN_HEADING, _IN_TITLE, _IN_NAME, _IN_TEXT = 8, 4, 3, 1
 _UNHELPFUL = {"an", "and", "do", "for", "how", "in", "is", "it", "my", "of", "on", "or", "the", "to", "with"}
 
 
