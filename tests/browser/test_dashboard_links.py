@@ -253,7 +253,7 @@ async def test_two_people_who_edit_one_link_choose_a_version(
     key = {"Authorization": f"Bearer {service.new_key()}"}
     link = service.client.post("/api/v1/links", headers=key, json={"destination_url": website.url, "tags": ["a"]})
     path = f"/links/{link.json()['data']['id']}/edit"
-    for choice, is_scripted in {"Keep the saved version": True, "Save your version": False}.items():
+    for choice, is_scripted in {"Keep the saved version": True, "Save your changes": False}.items():
         second = await owner(chromium, service, java_script_enabled=is_scripted)
         for watch in (first, second):
             await watch.page.goto(path)

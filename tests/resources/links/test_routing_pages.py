@@ -217,7 +217,7 @@ def test_an_edit_of_nothing_changes_nothing(change: str) -> None:
 async def test_a_form_of_an_older_version_changes_nothing(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     path = await make(ada, site)
-    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', (await ada.get(path)).text)
+    [version] = re.findall(r'name="version" value="([0-9a-f-]+)"', (await ada.get(path)).text)
     variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "version": version}
     assert (await ada.post(path, variant | {"variants.0.weight": "5"})).status_code == 303
     refused = await ada.post(path, largest(site.url("/b")) | variant | {"variants.0.weight": "7"})
@@ -258,7 +258,7 @@ async def test_a_limit_of_the_link_is_no_other_version_of_its_rules(place: WebAp
     sent = fields((await ada.get(path)).text)
     edit = path.replace("/routing", "/edit")
     page = (await ada.get(edit)).text
-    [version] = re.findall(r'name="version" value="([0-9a-f]+)"', page)
+    [version] = re.findall(r'name="version" value="([0-9a-f-]+)"', page)
     limits = {"destination_url": site.url("/own"), "slug": "main", "password": "open sesame", "click_limit": "5"}
     assert (await ada.post(edit, limits | {"version": version})).status_code == 303
     variant = {"variants.0.name": "B", "variants.0.destination_url": site.url("/b"), "variants.0.weight": "5"}

@@ -36,7 +36,7 @@ DOMAIN = {"hostname": "go.brand.test"}
 EDITS = {
     "/domains/{id}": Edit("domains", DOMAIN, "root_url", "https://a.com/", "https://b.com/", "Root URL"),
     "/domains/{id}/app-links": Edit(
-        "domains", DOMAIN, "assetlinks", *(json.dumps(each, indent=2) for each in APP_LINKS), label="Assetlinks"
+        "domains", DOMAIN, "assetlinks", *(json.dumps(each, indent=2) for each in APP_LINKS), label="assetlinks.json"
     ),
     "/domains/{id}/appearance": Edit("domains", DOMAIN, "expired_text", "Over\n", "a\nb", "Expired text"),
     "/domains/{id}/options": Edit("domains", DOMAIN, "slug_length", "5", "6", "Slug length"),
@@ -50,7 +50,7 @@ EDITS = {
     ),
     "/links/{id}/edit": Edit("links", LINK, "options[note]", "b", "c", "Note"),
     "/links/{id}/qrcode": Edit("links", LINK, "foreground", "#111111", "#222222", "Foreground"),
-    "/links/{id}/routing": Edit("links", LINK, "variants.0.weight", "5", "7", "Variants 1 weight"),
+    "/links/{id}/routing": Edit("links", LINK, "variants.0.weight", "5", "7", "Variant 1, weight"),
     "/pixels/{id}": Edit("pixels", {"platform": "facebook", "name": "A", "pixel_id": "1" * 15}, "name", "B", "C"),
     "/shares/{id}": Edit("shares", {"name": "A"}, "embed_origins", "https://a.com", "https://b.com", "Embed origins"),
     "/stats/views/{id}/edit": Edit(
@@ -121,7 +121,13 @@ class Forms(HTMLParser):
 
 
 def rows_of(page: str) -> list[tuple[str, ...]]:
-    return re.findall(r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', unescape(page), re.DOTALL)
+    return re.findall(
+        r'<th scope="row">(.*?)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td><td>(.*?)</td>', unescape(page), re.DOTALL
+    )
+
+
+def without_version(form: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in form.items() if name != "version"}
 
 
 async def make(place: WebApp, ada: Browser, edit: Edit, site: Website) -> str:
@@ -184,13 +190,48 @@ def test_compares_boxes_lists_and_lines() -> None:
     sent: dict[str, Any] = {"logo": "true", "pixel_ids": ["a", "b"], "text": "a\r\nb", "password": "secret"}
     sent["more"] = {"x": None, "y": "2", "\u00b2": "4"}
     assert EditForm(find, lambda stored, _: Form(stored)).compare(stored, Form(sent), DEFAULT) == [
-        ("Logo", "No", "Yes"),
-        ("Case", "Yes", "No"),
-        ("Pixel", "a", "a, b"),
-        ("More x", "1", ""),
-        ("More \u00b2", "", "4"),
-        ("More z", "3", ""),
+        ("Logo", "No", "Yes", "both"),
+        ("Case", "Yes", "No", "both"),
+        ("Pixel", "a", "a, b", "both"),
+        ("More x", "1", "", "both"),
+        ("More z", "3", "", "both"),
+        ("More \u00b2", "", "4", "both"),
     ]
+
+
+def test_keeps_what_only_the_other_person_changed() -> None:
+    async def find(*_: Any) -> None: ...
+
+    rows = {"0": {"name": "A", "days": {"0": "1"}}, "1": {"name": "B"}}
+    opened: dict[str, Any] = {"name": "A", "title": "", "at": "2026-12-24T18:00", "tags": ["a"], "logo": False}
+    opened |= {"case": True, "rules": {}, "more": {"x": "1", "y": "2"}}
+    saved = opened | {"title": "T", "at": "2026-12-25T18:00", "tags": ["a", "b"], "logo": True, "case": False}
+    saved |= {"rules": rows, "more": {"x": "3", "y": "2", "z": "5"}}
+    form = EditForm(find, lambda stored, _: Form(stored), labels={"at": "Expires"})
+    shown = form.show(opened, DEFAULT).fields
+    sent = Form(
+        shown | {"name": "N", "at": "2026-12-26T18:00", "logo": None, "case": "1", "more": {"x": "1", "y": "4"}}
+    )
+    assert form.compare(saved, sent, DEFAULT) == [
+        ("Name", "A", "N", "you"),
+        ("Title", "T", "", "them"),
+        ("Expires", "25 Dec 2026, 18:00", "26 Dec 2026, 18:00", "both"),
+        ("Tags", "a, b", "a", "them"),
+        ("Logo", "Yes", "No", "them"),
+        ("Case", "No", "Yes", "them"),
+        ("Rule 1, name", "A", "", "them"),
+        ("Rule 1, day 1", "1", "", "them"),
+        ("Rule 2, name", "B", "", "them"),
+        ("More x", "3", "1", "them"),
+        ("More y", "2", "4", "you"),
+        ("More z", "5", "", "them"),
+    ]
+    assert {*form.merge(saved, sent, DEFAULT)} == {
+        *(("name", "N"), ("title", "T"), ("at", "2026-12-26T18:00"), ("tags[]", "a"), ("tags[]", "b")),
+        *(("logo", "true"), ("more[x]", "3"), ("more[y]", "4"), ("more[z]", "5")),
+        *(("rules.0.name", "A"), ("rules.0.days.0", "1"), ("rules.1.name", "B")),
+        ("version", form.show(saved, DEFAULT).text("version")),
+    }
 
 
 async def test_shows_both_versions(database_url: str, tmp_path: Path) -> None:
@@ -202,13 +243,23 @@ async def test_shows_both_versions(database_url: str, tmp_path: Path) -> None:
             own = path.replace("{id}", made[edit.made_by])
             opened = await open_form(ada, own)
             assert (await ada.post(own, opened | {edit.field: edit.theirs})).status_code == 303, path
+            theirs = await open_form(ada, own)
+            saved_row = (edit.label or "Name", edit.theirs.strip() or "\u2013")
+            untouched = await ada.post(own, opened)
+            rows = [
+                (label, theirs, by in {"Somebody else", "ada@example.com"})
+                for label, theirs, _, by in rows_of(untouched.text)
+            ]
+            assert (untouched.status_code, rows) == (412, [(*saved_row, True)]), path
+            assert (await ada.post(own, Forms(untouched.text).found[own])).status_code == 303, path
+            assert without_version(await open_form(ada, own)) == without_version(theirs), path
             yours = opened | {edit.field: edit.yours.replace("\n", "\r\n")}
             refused = await ada.post(own, yours)
-            rows = [(edit.label or "Name", edit.theirs.strip() or "\u2013", edit.yours)]
+            rows = [(*saved_row, edit.yours, "Both")]
             assert (refused.status_code, rows_of(refused.text)) == (412, rows), path
             sent = Forms(refused.text).found[own]
             assert (await ada.post(own, sent)).status_code == 303, path
             saved = await open_form(ada, own)
-            assert {**saved, "version": ""} == {**yours, "version": ""}, path
+            assert without_version(saved) == without_version(yours), path
             assert (await ada.post(own, sent)).status_code == 412, path
             assert (await ada.post(own, sent | {"version": ""})).status_code == 303, path

@@ -32,7 +32,11 @@ _ALPHABETS: Mapping[SlugAlphabet, str] = {
     "digits": "Digits",
 }
 _TARGET_URLS = ("root_url", "not_found_url")
-_EDIT = EditForm(service.get, lambda domain, _: Form({name: getattr(domain, name) or "" for name in _TARGET_URLS}))
+_EDIT = EditForm(
+    service.get,
+    lambda domain, _: Form({name: getattr(domain, name) or "" for name in _TARGET_URLS}),
+    labels={"not_found_url": "Not-found URL"},
+)
 _EDIT_OPTIONS = EditForm(
     options_service.get,
     lambda options, _: Form(
@@ -44,6 +48,7 @@ _EDIT_OPTIONS = EditForm(
         }
     ),
     page=_ONE,
+    labels={"ignore_case": "Ignore upper and lower case"},
 )
 
 

@@ -31,6 +31,7 @@ _EDIT = EditForm(
     service.get,
     lambda texts, _: _shown({name: load(text) if text else None for name, text in texts._asdict().items()}),
     lambda sent: _shown(_load_documents(sent)[0]),
+    labels={"apple_app_site_association": "apple-app-site-association", "assetlinks": "assetlinks.json"},
 )
 
 

@@ -35,6 +35,16 @@ _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
 _NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
+LABELS = {
+    "hostname": "Domain",
+    "expires_at": "Expires",
+    "starts_at": "Starts",
+    "og_title": "Card title",
+    "og_description": "Card description",
+    "og_image": "Image URL",
+    "pixel_ids": "Pixels",
+}
+"""Of fields whose labels are not their names."""
 _LIMITS = ("starts_at", "click_limit", "fallback_url", "remove_password")
 """Fields of the routing that are in this form. The password is one, too, and is never shown."""
 

@@ -64,6 +64,7 @@ class LinkFormPages(Pages[Deps]):
             forms.as_filled,
             lambda routed: {"password": routed.routing and routed.routing.password_version},
             attrgetter("link.changed_by"),
+            labels=forms.LABELS,
         )
 
     async def new(self, call: PageCall) -> Response:

@@ -20,6 +20,7 @@ from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, M
 from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
 from waypost.web.dashboard import Form
 
+DAYS = {"1": "Mon", "2": "Tue", "3": "Wed", "4": "Thu", "5": "Fri", "6": "Sat", "7": "Sun"}
 MAX_FIELDS = 6_000
 """Of a form with all rules, conditions and values."""
 _MAX_PICKED = 40
@@ -92,6 +93,25 @@ def read(form: Form) -> Form:
         rule["conditions"] = _mapping(conditions)
     variants = _entries(fields.get("variants"))[: MAX_VARIANTS + 1]
     return Form({**fields, "rules": _mapping(rules), "variants": _mapping(variants)})
+
+
+def in_words(fields: Mapping[str, Any]) -> Entry:
+    """Return the fields with the values and days of conditions as people call them, each in one text."""
+    return {
+        name: _mapping([{**each, "conditions": _conditions_in_words(each)} for each in _entries(entries)])
+        for name, entries in fields.items()
+    }
+
+
+def _conditions_in_words(rule: Entry) -> dict[str, Entry]:
+    found = [{**each} for each in _entries(rule.get("conditions"))]
+    for each in found:
+        if isinstance(values := each.get("values"), dict):
+            names = [value_name(each["type"], value) for value in values.values()]
+            each |= {"values": ", ".join([*names, *([new] if (new := _text(each, "new")) else [])]), "new": None}
+        if isinstance(days := each.get("weekdays"), dict):
+            each |= {"weekdays": ", ".join(DAYS.get(day, str(day)) for day in days.values())}
+    return _mapping(found)
 
 
 def _picked(condition: Entry, kind: ChoiceKind) -> list[str]:

@@ -40,7 +40,7 @@ from waypost.visitors.symbols import find_icon
 from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
 
 _PATH = "/links/{id}/routing"
-_EDIT = EditForm(service.get, forms.fill, forms.read, changed_by=attrgetter("link.changed_by"))
+_EDIT = EditForm(service.get, forms.fill, forms.read, changed_by=attrgetter("link.changed_by"), words=forms.in_words)
 _read = partial(PageCall.read, max_fields=forms.MAX_FIELDS)
 TYPES = {
     "platform": "Platform",
@@ -56,7 +56,6 @@ PLACEHOLDERS = {
     "App Store": "https://apps.apple.com/app/id…",
     "Google Play": "https://play.google.com/store/apps/details?id=…",
 }
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 NO_TIME = "This must be a date and time."
 NO_URL = "This must be a URL such as https://example.com/page."
 
@@ -156,7 +155,7 @@ _CHOICES: Mapping[str, Any] = {
     "icon_of": find_icon,
     "placeholders": PLACEHOLDERS,
     "zones": zone_choices,
-    "days": [(str(number), day) for number, day in enumerate(DAYS, 1)],
+    "days": list(forms.DAYS.items()),
     "limits": {"rules": MAX_RULES, "conditions": MAX_CONDITIONS, "variants": MAX_VARIANTS},
 }
 
