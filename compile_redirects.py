@@ -36,6 +36,8 @@ def compile_redirects(package: Path, directory: Path) -> list[Path]:
     shutil.copytree(package, directory / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     modules = [f"{package.name}/redirect/{name}.py" for name in MODULES]
     environment = os.environ | {"MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
+    # builders make an environment of a random name, which would get into messages of the machine code
+    environment["CFLAGS"] = f"{os.environ.get('CFLAGS', '')} -ffile-prefix-map={sys.prefix}=python"
     done = subprocess.run(  # noqa: S603  # no input from others
         [sys.executable, "-m", "mypyc", *_MYPY, *modules],
         cwd=directory,
