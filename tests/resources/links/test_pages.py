@@ -443,7 +443,11 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
         False,
     )
     assert "No links yet" in (await ada.get("/links")).text
+    never = {"destination_url": site.url(), "starts_at": "2030-01-05T12:00", "expires_at": "2030-01-05T12:00"}
+    assert "This must be before the link expires." in (await ada.post("/links/new", never)).text
     link = await make(ada, site, slug="a", **limits)
+    created = (await ada.get(f"/links/{link}?done=created")).text
+    assert 'It starts on <time datetime="2030-01-05T11:00' in created
     path = f"/api/v1/links/{link}/routing"
     stored = (await ada.client.get(path, headers=key)).json()["data"]
     expected = {"starts_at": "2030-01-05T11:00:00.000000Z", "click_limit": 5, "has_password": True}
@@ -474,6 +478,11 @@ async def test_password_dates_and_limits_are_saved_with_the_link_or_not_at_all(p
     assert (saved.status_code, site.seen) == (303, [])
     expected |= {"click_limit": 6, "fallback_url": site.url("/over")}
     assert expected.items() <= (await ada.client.get(path, headers=key)).json()["data"].items()
+    early = same | {"click_limit": "6", "expires_at": "2030-01-05T10:00"}
+    assert "This must be before the link expires." in (await ada.post(f"/links/{link}/edit", early)).text
+    body = {"expires_at": "2030-01-05T10:00:00Z"}
+    await ada.client.patch(f"/api/v1/links/{link}", headers=key, json=body)  # the API has no such rule
+    assert (await ada.post(f"/links/{link}/edit", early | {"title": "Early"})).status_code == 303
     viewer = await place.member("vic@example.com", ada.account, "viewer")
     settings = (await viewer.get(f"/links/{link}/edit")).text
     for text in ("5 Jan 2030, 11:00", "Click limit</dt><dd>6", "Visitors must enter it", site.url("/over")):

@@ -32,6 +32,7 @@ _STRIPPED = ("destination_url", "slug", "og_image")
 _WEB_URL = re.compile(r"\bhttps?://[^\s<>\"]+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?'”»…]"
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+_NEVER_WORKS = "This must be before the link expires."
 _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
 _NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
@@ -120,6 +121,7 @@ def read_new_link(form: Form, preferences: Preferences) -> tuple[NewLink, Routin
     new, problems = parse(NewLink, fields)
     limits = {name: value for name, value in _read_limits(form, preferences).items() if value is not None}
     routing = _parse_routing(limits, problems) if limits else None
+    _check_times(read["expires_at"], limits.get("starts_at"), problems)
     return new, routing, problems, parse_id(form.text("form_id")) or new_id()
 
 
@@ -143,12 +145,21 @@ def read_change(
     change, problems = parse(LinkChange, changed)
     limits, limits_before = (_read_limits(each, preferences, link) for each in (form, before))
     unsafe = routed.routing.unsafe_urls if routed.routing else ()
-    changed = {
+    changed_limits = {
         name: value
         for name, value in limits.items()
         if name == "password" or value != limits_before[name] or value in unsafe  # saving checks that one again
     }
-    return change, _parse_routing(changed, problems), problems
+    routing = _parse_routing(changed_limits, problems)
+    if "expires_at" in changed or "starts_at" in changed_limits:
+        _check_times(fields["expires_at"], limits.get("starts_at"), problems)
+    return change, routing, problems
+
+
+def _check_times(end: str | None, start: str | None, problems: Problems) -> None:
+    """Refuse a link that ends before it starts. Both are as the API takes them."""
+    if start and end and start >= end and not {"starts_at", "expires_at"} & {*problems.errors}:
+        problems.add("starts_at", _NEVER_WORKS)
 
 
 def _parse_routing(fields: Mapping[str, Any], problems: Problems) -> RoutingChange:
