@@ -182,7 +182,7 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
     ada = await owner(chromium, service, viewport={"width": 360, "height": 800})
     page = ada.page
     await ada.visit(f"/links/{link['id']}/routing")
-    for name, type_, value in (("First", "platform", "iOS"), ("Second", "country", "germany")):
+    for name, type_, value in (("First", "platform", "iOS"), ("Second", "country", "germ")):
         await page.get_by_label("Condition of a new rule").select_option(type_)
         await page.get_by_role("button", name="Add rule").press("Enter")
         rule = page.get_by_role("group", name=f"Rule {1 if name == 'First' else 2}")
@@ -194,6 +194,9 @@ async def test_routing_is_edited_by_keyboard_and_tested(chromium: Browser, servi
         await expect(rule.get_by_role("checkbox", name="iOS" if value == "iOS" else "Germany")).to_be_checked()
         await expect(rule.locator("[name$='.new']")).to_be_focused()
         await expect(rule.locator("[name$='.new']")).to_have_value("")
+    await page.keyboard.type("Austria, swi,")
+    for country in ("Austria", "Switzerland"):
+        await expect(rule.get_by_role("checkbox", name=country)).to_be_checked()
     await page.get_by_role("button", name="Move up rule 2").press("Enter")
     await expect(page.locator("#rules-0-name")).to_have_value("Second")
     await expect(page.get_by_role("button", name="Move down rule 1")).to_be_focused()

@@ -153,7 +153,7 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
     add = "[value='add:rules'] then [value='add:variants']"
     yield Visit(f"{first}/routing", click=add, shows="#variants-0-name")
-    yield Visit(f"{first}/routing", click=f"{add} then #save", shows="#rules-0-name-error")
+    yield Visit(f"{first}/routing", click=f"{add} then #save", shows="#rules-0-conditions-0-new-error")
     many = "/links/bulk?all=1"
     yield from (Visit("/qrcodes"), Visit("/qrcodes?all=1"))
     yield Visit("/qrcodes?all=1", form="#sheet", fields={"#labels": "own", "#grid-columns": "100", "#start": "0"})

@@ -63,6 +63,13 @@ def find_value(kind: ChoiceKind, text: str) -> str:
     return _values(kind).get(text.strip().lower(), text.strip())
 
 
+def complete(kind: ChoiceKind, text: str) -> str:
+    """Return the value that is entered, if only by the start of its name: the first one; other texts as they are."""
+    start = text.strip().lower()
+    names = choices(kind) if start and start not in _values(kind) else ()
+    return next((each.value for each in names if each.name.lower().startswith(start)), find_value(kind, text))
+
+
 @cache
 def _names(kind: ChoiceKind) -> Mapping[str, str]:
     return {each.value: each.name for each in choices(kind)}

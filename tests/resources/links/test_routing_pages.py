@@ -13,7 +13,7 @@ from resources.links.env import Website
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links import routing
 from waypost.resources.links.routing import forms
-from waypost.resources.links.routing.conditions import MAX_VALUES, NO_COUNTRY
+from waypost.resources.links.routing.conditions import MAX_VALUES
 from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS, OVER_100
 from waypost.visitors.countries import COUNTRIES
 from waypost.web.dashboard import Form
@@ -152,11 +152,15 @@ async def test_problems_are_beside_their_fields_and_nothing_is_saved(place: WebA
     assert re.search(r'id="test-time-error">Clocks in Europe/Berlin skip this time', answer.text)
     answer = await ada.post(path, GERMAN | bad | variants)
     assert answer.status_code == 422
-    assert f'id="rules-0-conditions-0-new-error">{NO_COUNTRY}<' in answer.text
+    assert 'id="rules-0-conditions-0-new-error">There is no country \u201cGermny\u201d.<' in answer.text
     assert f'id="variants-1-weight-error">{OVER_100}<' in answer.text
     assert re.search(r'id="rules-0-conditions-2-to-error">Clocks in Europe/Berlin skip this time', answer.text)
     assert ('value="Germny"' in answer.text, 'value="GB" checked' in answer.text) == (True, True)
     assert "rules.0.name" not in (await ada.get(path)).text
+    added = await ada.post(path, {"edit": "template:countries"})
+    empty = await ada.post(path, fields(added.text))
+    errors = re.findall(r'class="error" id="([a-z0-9_-]+)-error"', empty.text)
+    assert errors == ["rules-0-destination_url", "rules-0-conditions-0-new"]
     bob = await place.browser("bob@example.com")
     assert (await bob.get(path)).status_code == 404
     assert (await bob.post(path, variants)).status_code == 404

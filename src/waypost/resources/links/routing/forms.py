@@ -11,13 +11,15 @@ from string import ascii_uppercase
 from typing import Any, NamedTuple, get_args
 
 from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Errors
+from waypost.kit.fields import REQUIRED
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.routing.change import RoutedLink
-from waypost.resources.links.routing.conditions import MAX_VALUES
+from waypost.resources.links.routing.conditions import MAX_VALUES, NO_COUNTRY, NO_LANGUAGE
 from waypost.resources.links.routing.model import ConditionType
 from waypost.resources.links.routing.schemas import MAX_CONDITIONS, MAX_RULES, MAX_VARIANTS
-from waypost.visitors.choices import ChoiceKind, choices, find_value, value_name
+from waypost.visitors.choices import ChoiceKind, choices, complete, find_value, value_name
 from waypost.web.dashboard import Form
 
 DAYS = {"1": "Mon", "2": "Tue", "3": "Wed", "4": "Thu", "5": "Fri", "6": "Sat", "7": "Sun"}
@@ -33,6 +35,7 @@ _EDIT = re.compile(
     r"(add|remove|move):(rules|variants|rules\.([0-9]{1,3})\.conditions)(?:\.([0-9]{1,3}))?(?:\.([0-9]{1,3}))?",
     re.ASCII,
 )
+_VALUES_ERROR = re.compile(r"rules\.([0-9]+)\.conditions\.([0-9]+)\.values(?:\.([0-9]+))?", re.ASCII)
 _LIMITS = {"rules": MAX_RULES, "variants": MAX_VARIANTS, "conditions": MAX_CONDITIONS}
 _FIRST_TYPE: ConditionType = "platform"
 _PICKED: Mapping[str, ChoiceKind] = {kind: kind for kind in get_args(ChoiceKind)}
@@ -70,7 +73,7 @@ def fill(routed: RoutedLink, preferences: Preferences) -> Form:
 def read(form: Form) -> Form:
     """Nest the fields of a sent form, and number entries from 0. Of too many entries, one more than allowed is kept."""
     fields: Entry = {}
-    for name, text in form.fields.items():
+    for name, text in {**form.fields, **_completed(form)}.items():
         *outer, last = name.split(".")
         if not isinstance(text, str) or len(outer) >= _MAX_DEPTH:
             continue
@@ -93,6 +96,16 @@ def read(form: Form) -> Form:
         rule["conditions"] = _mapping(conditions)
     variants = _entries(fields.get("variants"))[: MAX_VARIANTS + 1]
     return Form({**fields, "rules": _mapping(rules), "variants": _mapping(variants)})
+
+
+def _completed(form: Form) -> Entry:
+    """Return the field whose entries are picked, each in full: the start of a name is enough."""
+    name = form.text("edit").removeprefix("pick:")
+    kind = _PICKED.get(str(form.fields.get(name.removesuffix("new") + "type")))
+    text = form.fields.get(name) if kind and name.endswith(".new") else None
+    if kind is None or not isinstance(text, str):
+        return {}
+    return {name: ", ".join(complete(kind, each) for each in _ENTERED.split(text) if each.strip())}
 
 
 def in_words(fields: Mapping[str, Any]) -> Entry:
@@ -140,6 +153,19 @@ def request_of(form: Form, routed: RoutedLink, preferences: Preferences) -> dict
         "rules": [_rule(rule, read_time) for rule in _entries(form.fields["rules"])],
         "variants": [_variant(*each) for each in zip(_LETTERS, _entries(form.fields["variants"]), strict=False)],
     }
+
+
+def explain_values(errors: Errors, request: Mapping[str, Any]) -> None:
+    """Name unknown values in their errors. A rule that lacks values, which name it, does not lack a name."""
+    for field in [*errors]:
+        if not (found := _VALUES_ERROR.fullmatch(field)):
+            continue
+        rule, number, index = found.groups()
+        condition = request["rules"][int(rule)]["conditions"][int(number)]
+        if errors[field] in ([NO_COUNTRY], [NO_LANGUAGE]):
+            errors[field] = [f"There is no {condition['type']} \u201c{condition['values'][int(index)]}\u201d."]
+        if errors.get(name := f"rules.{rule}.name") == [REQUIRED]:
+            del errors[name]
 
 
 def edit(form: Form, change: str, preferences: Preferences) -> Edited:

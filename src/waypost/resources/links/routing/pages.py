@@ -85,8 +85,9 @@ class RoutingPages(Pages[Deps]):
         if change := form.text("edit"):
             edited = forms.edit(form, change, call.preferences)
             return await self._render(call, routed, edited.form, focus=edited.focus)
+        request = forms.request_of(form, routed, call.preferences)
         try:
-            fields, problems = parse(RoutingChange, forms.request_of(form, routed, call.preferences))
+            fields, problems = parse(RoutingChange, request)
             if form.text("action") == "test":
                 return await self._render(
                     call, routed, form, result=self._test(call.preferences, routed, form, fields, problems)
@@ -94,6 +95,8 @@ class RoutingPages(Pages[Deps]):
             self._auth.require_active_plan(call.session)
             await service.save(self._deps, call.session, routed.link.id, fields, problems)
         except (Invalid, PaymentRequired, Unavailable) as error:
+            if isinstance(error, Invalid):
+                forms.explain_values(error.errors, request)
             return await self._render(replace(call, form=form).refused(error), routed, form)
         return redirect(f"/links/{routed.link.id}/routing", "routing-saved")
 

@@ -28,17 +28,37 @@ form.addEventListener("input", (event) => {
 document.addEventListener("htmx:afterSettle", showWeights);
 showWeights();
 
-// A value is added with Enter, or when one of the list is chosen. Otherwise Enter saves the routing.
+// A value is added with Enter or a comma, or when one of the list is chosen. Otherwise Enter saves the routing.
+// What is typed meanwhile is kept.
+let picked = null;
 const pick = (input) => {
   if (!input.matches("[hx-trigger=pick]") || !input.value.trim()) return false;
-  htmx.trigger(input, "pick");
+  if (!picked) {
+    picked = { id: input.id, sent: input.value, typed: "" };
+    htmx.trigger(input, "pick");
+  }
   return true;
 };
+document.addEventListener("htmx:beforeSwap", () => {
+  const value = picked && document.getElementById(picked.id)?.value;
+  if (value?.startsWith(picked.sent)) picked.typed = value.slice(picked.sent.length).trimStart();
+});
+document.addEventListener("htmx:afterSwap", () => {
+  const input = picked?.typed && document.getElementById(picked.id);
+  if (input) input.value = [input.value, picked.typed].filter(Boolean).join(", ");
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const input = picked && document.getElementById(picked.id);
+  picked = null;
+  if (input?.value.endsWith(",")) pick(input);
+});
+for (const failure of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failure, () => (picked = null));
 form.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && pick(event.target)) event.preventDefault();
 });
 form.addEventListener("input", (event) => {
-  if (!(event instanceof InputEvent) || event.inputType === "insertReplacementText") pick(event.target);
+  const isChosen = !(event instanceof InputEvent) || event.inputType === "insertReplacementText";
+  if (isChosen || event.data === ",") pick(event.target);
 });
 
 const EDGE = 60; // of the window, in pixels: dragging there scrolls
