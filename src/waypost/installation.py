@@ -19,6 +19,7 @@ from waypost.kit.proxies import is_loopback
 from waypost.kit.urls import is_public_name
 from waypost.settings import Settings
 
+FindingState = Literal["ok", "warning", "failed"]
 _MAX_BACKUP_AGE = timedelta(days=8)
 _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses of documentation. A route to them is one to the internet."""
@@ -27,9 +28,10 @@ _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 @dataclass(frozen=True)
 class Finding:
     check: str
-    state: Literal["ok", "warning", "failed"]
+    state: FindingState
     message: str
     advice: str = ""
+    """What to do. Of what is ok: before others use the service."""
 
 
 def last_backup(data_dir: Path) -> Path:
@@ -55,17 +57,18 @@ def base_url(settings: Settings, _now: Clock) -> Finding:
 
 
 def sign_up(settings: Settings, _now: Clock) -> Finding:
+    message = f"everyone can create an account at {settings.base_url}" if settings.signup == "open" else settings.signup
     if settings.signup == "open" and "signup" not in settings.model_fields_set and _is_public(_host(settings)):
         advice = "Set WAYPOST_SIGNUP=invite or closed; or open, if everyone may."
-        return Finding("sign-up", "warning", f"everyone can create an account at {settings.base_url}", advice)
-    return Finding("sign-up", "ok", settings.signup)
+        return Finding("sign-up", "warning", message, advice)
+    return Finding("sign-up", "ok", message)
 
 
 def email(settings: Settings, _now: Clock) -> Finding:
     if settings.mail_server:
         return Finding("email", "ok", "sent by WAYPOST_SMTP_URL")
-    advice = "" if _is_local(settings) else "Set WAYPOST_SMTP_URL: without it nobody can reset a password by email."
-    return Finding("email", "warning" if advice else "ok", "not sent, but written to files", advice)
+    advice = "Set WAYPOST_SMTP_URL: without it nobody can reset a password by email."
+    return Finding("email", "ok" if _is_local(settings) else "warning", "not sent, but written to files", advice)
 
 
 def backup(settings: Settings, now: Clock) -> Finding:
@@ -77,10 +80,11 @@ def backup(settings: Settings, now: Clock) -> Finding:
     except OSError:
         age = None
     message = "there is none" if age is None else f"the last one is {age.days} days old"
-    if _is_local(settings) or (age is not None and age <= _MAX_BACKUP_AGE):
+    if age is not None and age <= _MAX_BACKUP_AGE:
         return Finding("backup", "ok", message)
     other = f"After a backup by another program: touch {last_backup(settings.data_dir)}"
-    return Finding("backup", "warning", message, f"Run waypost backup FILE each day. {other}")
+    state: FindingState = "ok" if _is_local(settings) else "warning"
+    return Finding("backup", state, message, f"Run waypost backup FILE each day. {other}")
 
 
 def internet(settings: Settings, _now: Clock) -> Finding:

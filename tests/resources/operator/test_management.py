@@ -3,8 +3,9 @@
 import re
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 
-from browsing import Browser, WebApp
+from browsing import Browser, WebApp, open_place
 from contexts import new_context
 from resources.operator.test_pages import operator
 
@@ -167,6 +168,7 @@ async def test_shows_the_service(place: WebApp) -> None:
     assert "These are the checks of a start" in page
     assert f'{VERSION} <span class="muted small">{commit()}</span>' in page
     assert "counts once an hour" in page
+    assert "Everyone can create an account at" in page
     assert (await root.post("/operator/service/diagnose")).status_code == 303
     assert (await root.post("/operator/service/diagnose")).status_code == 303
     assert "The checks run" in (await root.get("/operator/service")).text
@@ -187,6 +189,14 @@ async def test_shows_the_service(place: WebApp) -> None:
     assert page.count('class="growth"') == 3
     place.clock.move(timedelta(days=1, seconds=1))
     assert "outdated" in (await root.get("/operator/service")).text
+
+
+async def test_a_service_of_this_machine_alone_has_notices(database_url: str, tmp_path: Path) -> None:
+    async with open_place(database_url, tmp_path, base_url="http://localhost:8000") as place:
+        page = (await (await root_of(place)).get("/operator/service")).text
+    assert "No check found a problem" in page
+    shown = page[page.index("Before others use it") : page.index("Show what passed (")]
+    assert ("there is none" in shown, "not sent" in shown) == (database_url.startswith("sqlite"), True)
 
 
 def root_context(place: WebApp) -> Context:

@@ -58,8 +58,7 @@ class ServicePages(PersonPages):
             totals=totals,
             series=_series(totals.content) if totals else {},
             has_tls=self._settings.tls,
-            backup=next(each for each in quick if each.check == "backup"),
-            email=next(each for each in quick if each.check == "email"),
+            facts={each.check: each for each in quick},
         )
 
     async def diagnose(self, _: PageCall) -> Response:
