@@ -193,6 +193,16 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await expect(page.locator("#jump-list li")).to_have_text(re.compile("spring-0"))
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/links/{seeded.links[0]}")
+    for words, found in (
+        ("audit", "Audit log"),
+        ("time zone", "Profile"),
+        ("members", "Team"),
+        ("sessions", "Sessions"),
+    ):
+        await page.keyboard.press("Control+K")
+        await page.locator(".jump input").fill(words)
+        await expect(page.locator("#jump-list li").first).to_contain_text(found)
+        await page.keyboard.press("Escape")
 
     await page.goto("/integrations/api")
     revoke = page.locator("[data-dialog]").first
@@ -210,7 +220,12 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await expect(page.get_by_role("link", name="Overview")).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(summary).to_be_focused()
-    await expect(page.get_by_role("link", name="Overview")).to_be_hidden()
+    overview = page.get_by_role("link", name="Overview")
+    await expect(overview).to_be_hidden()
+    await page.set_viewport_size({"width": 1280, "height": 720})
+    await expect(overview).to_be_visible()
+    await page.set_viewport_size(NARROW)
+    await expect(overview).to_be_hidden()
 
 
 async def test_the_menu_keeps_what_was_chosen_until_links_are_found(

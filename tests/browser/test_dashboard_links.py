@@ -152,6 +152,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     ada = await owner(chromium, service, java_script_enabled=False)
     page = ada.page
     await page.goto("/links/new")
+    await expect(page.get_by_label("Preview")).to_be_hidden()
     await page.fill("#destination_url", website.url)
     await page.fill("#slug", "a b")
     await page.fill("#new_tags", "one, two")
@@ -164,6 +165,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await expect(page.get_by_text("Link created.")).to_be_visible()
     await page.goto("/links")
     await expect(page.locator(".tags li")).to_have_text(["one", "two"])
+    await expect(page.locator("[data-copy]").first).to_be_hidden()
     (made,) = service.client.get("/api/v1/links").json()["data"]
     assert (made["slug"], made["expires_at"]) == ("a", "2035-06-01T03:00:00.000000Z")
     await page.select_option("[name=tag]", "two")

@@ -1,8 +1,18 @@
-"""The sections of the dashboard: the menu of all pages, and the first part of their breadcrumbs."""
+"""The sections of the dashboard: the menu of all pages, the first part of their breadcrumbs, and their tabs."""
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from waypost.accounts.roles import Action
+
+
+class Tab(NamedTuple):
+    path: str
+    name: str
+    words: str = ""
+    """By which Ctrl K finds it besides, in lower case."""
+    action: Action | None = None
+    """None: all who see the section."""
 
 
 class Section(NamedTuple):
@@ -12,6 +22,9 @@ class Section(NamedTuple):
     more: tuple[str, ...] = ()
     """Beginnings of other paths that belong to it."""
     action: Action = "view"
+    tabs: tuple[Tab, ...] = ()
+    words: str = ""
+    """By which Ctrl K finds it besides, in lower case."""
 
 
 MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
@@ -20,7 +33,7 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
         (
             Section("/", "Overview", "home"),
             Section("/links", "Links", "link", ("/qrcodes",)),
-            Section("/stats", "Statistics", "chart", ("/shares",)),
+            Section("/stats", "Statistics", "chart", ("/shares",), words="clicks visitors shares"),
             Section("/domains", "Domains", "globe"),
             Section("/tags", "Tags", "tag"),
         ),
@@ -30,7 +43,7 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
         (
             Section("/pixels", "Pixels", "pixel"),
             Section("/webhooks", "Webhooks", "hook"),
-            Section("/integrations/api", "API", "key"),
+            Section("/integrations/api", "API", "key", words="keys"),
             Section("/links/import", "Import", "in", ("/links/imports",), "links.write"),
             Section("/integrations", "Apps", "plug", (), "links.write"),
         ),
@@ -38,19 +51,45 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
     (
         "Account",
         (
-            Section("/account/members", "Team", "team"),
+            Section("/account/members", "Team", "team", words="members invitations roles"),
             Section(
                 "/account/settings",
                 "Settings",
                 "gear",
                 ("/plan", "/account/audit", "/account/data", "/account/sign-in-rules", "/account/delete"),
+                "view",
+                (
+                    Tab("/account/settings", "Account", "name sign-in rules"),
+                    Tab("/plan", "Plan", "subscription"),
+                    Tab("/account/audit", "Audit log", "history changes", "audit.view"),
+                    Tab("/account/data", "Data", "export archive", "account.export"),
+                ),
             ),
         ),
     ),
 )
 """Groups with their headings."""
-PROFILE = Section("/account", "Profile", "person")
-OPERATOR = Section("/operator", "Operator", "shield")
+PROFILE = Section(
+    "/account",
+    "Profile",
+    "person",
+    tabs=(
+        Tab("/account", "Profile", "name email time zone date number format"),
+        Tab("/account/security", "Sign-in", "password passkeys two-factor authentication single sign-on"),
+        Tab("/account/sessions", "Sessions", "devices browsers"),
+    ),
+)
+OPERATOR = Section(
+    "/operator",
+    "Operator",
+    "shield",
+    tabs=(
+        Tab("/operator/service", "Service", "health checks backup growth"),
+        Tab("/operator", "Accounts"),
+        Tab("/operator/reports", "Reports"),
+        Tab("/operator/missed", "Missed addresses"),
+    ),
+)
 _SECTIONS = [*(section for _, sections in MENU for section in sections), PROFILE, OPERATOR]
 _BEGINNINGS = sorted(
     ((path, section) for section in _SECTIONS for path in (section.path, *section.more)), key=lambda pair: -len(pair[0])
@@ -64,3 +103,17 @@ def section_of(path: str) -> Section | None:
         section for start, section in _BEGINNINGS if path == start or (start != "/" and path.startswith(f"{start}/"))
     )
     return next(matching, None)
+
+
+def find_tabs(may: Callable[[Action], bool], *, is_operator: bool) -> list[Mapping[str, str]]:
+    """Return what Ctrl K finds besides the menu, for somebody who may view an account."""
+    found: list[Mapping[str, str]] = []
+    for section in _SECTIONS:
+        if is_operator if section == OPERATOR else may(section.action):
+            own = (Tab(section.path, section.name, section.words),) if section.words else ()
+            tabs = (each for each in section.tabs if each.action is None or may(each.action))
+            found += (
+                {"path": each.path, "name": each.name, "section": section.name, "words": each.words}
+                for each in (*own, *tabs)
+            )
+    return found

@@ -144,9 +144,7 @@ for (const form of document.querySelectorAll(".auth form[method=post]")) {
 }
 const { timezone: zonePath } = document.body.dataset;
 if (zonePath) {
-  fetch(zonePath, { method: "POST", body: new URLSearchParams({ timezone: timeZone }), keepalive: true }).then(({ ok }) => {
-    if (ok) document.querySelector("#zone").textContent = `UTC on this page, in ${timeZone.replaceAll("_", " ")} on the next`;
-  }, () => {}); // the next page reports it again
+  fetch(zonePath, { method: "POST", body: new URLSearchParams({ timezone: timeZone }), keepalive: true }).catch(() => {}); // the next page reports it again
 }
 
 // Ctrl K, or a button, opens a menu of pages and links, which is loaded then.
@@ -161,10 +159,11 @@ document.addEventListener("keydown", (event) => {
 });
 document.querySelector("[data-jump]")?.addEventListener("click", jump);
 
-// On phones the menu starts closed, and Escape closes it.
+// On phones the menu is closed at first, and Escape closes it.
 const menu = document.querySelector("details.menu");
 const isNarrow = matchMedia("(max-width: 48rem)");
 if (menu && isNarrow.matches) menu.open = false;
+isNarrow.addEventListener("change", ({ matches }) => menu?.toggleAttribute("open", !matches));
 menu?.classList.add("ready");
 menu?.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !isNarrow.matches) return;
