@@ -19,6 +19,7 @@ from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.resources import links
 from waypost.resources.clicks.backends.sql import top_values
 from waypost.resources.clicks.dashboard import time_range
+from waypost.resources.clicks.dashboard.rendering import StatNumber
 from waypost.resources.clicks.model import click_dimensions
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -28,6 +29,21 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as opened:
         yield opened
+
+
+@pytest.mark.parametrize(
+    ("count", "before", "change"),
+    [
+        (3, 1, "200% more"),
+        (1, 2, "50% fewer"),
+        (2, 0, "2 more"),
+        (20_001, 20_000, "1 more"),
+        (2, 2, "as many"),
+        (0, 0, ""),
+    ],
+)
+def test_a_change_always_has_its_number(count: int, before: int, change: str) -> None:
+    assert StatNumber("scans", count, before, "yesterday", DEFAULT).change == change
 
 
 async def link_of(place: WebApp, who: Browser, **fields: Any) -> links.Link:

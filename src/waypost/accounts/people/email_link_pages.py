@@ -34,7 +34,7 @@ class EmailLinkPages(PersonPages):
             self.get("/confirm/{token}", self.show_confirm, "public"),
             self.post("/confirm/{token}", self.confirm, "public"),
             self.get("/enter/{token}", sign_in_link, "public"),
-            self.post("/enter/{token}", self.sign_in_by_link, "public"),
+            self.form("/enter/{token}", self.sign_in_by_link, "public"),
         ]
 
     async def show_forgot(self, call: PageCall) -> Response:

@@ -40,9 +40,11 @@ class StatNumber:
             return ""
         if self.count == self.before:
             return "as many"
-        percent = round(100 * abs(self.count - self.before) / self.before) if self.before else 0
-        difference = f"{self.preferences.number(percent)}% " if 0 < percent < 100_000 else ""
-        return f"{difference}{'more' if self.count > self.before else 'fewer'}"
+        difference = abs(self.count - self.before)
+        percent = round(100 * difference / self.before) if self.before else 0
+        is_useful = 0 < percent < 100_000
+        shown = f"{self.preferences.number(percent)}%" if is_useful else self.preferences.number(difference)
+        return f"{shown} {'more' if self.count > self.before else 'fewer'}"
 
     @property
     def comparison(self) -> str:
