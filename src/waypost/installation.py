@@ -19,7 +19,6 @@ from waypost.kit.proxies import is_loopback
 from waypost.kit.urls import is_public_name
 from waypost.settings import Settings
 
-FindingState = Literal["ok", "warning", "failed"]
 _MAX_BACKUP_AGE = timedelta(days=8)
 _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses of documentation. A route to them is one to the internet."""
@@ -28,7 +27,7 @@ _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 @dataclass(frozen=True)
 class Finding:
     check: str
-    state: FindingState
+    state: Literal["ok", "warning", "failed"]
     message: str
     advice: str = ""
     """What to do. Of what is ok: before others use the service."""
@@ -83,8 +82,8 @@ def backup(settings: Settings, now: Clock) -> Finding:
     if age is not None and age <= _MAX_BACKUP_AGE:
         return Finding("backup", "ok", message)
     other = f"After a backup by another program: touch {last_backup(settings.data_dir)}"
-    state: FindingState = "ok" if _is_local(settings) else "warning"
-    return Finding("backup", state, message, f"Run waypost backup FILE each day. {other}")
+    advice = f"Run waypost backup FILE each day. {other}"
+    return Finding("backup", "ok" if _is_local(settings) else "warning", message, advice)
 
 
 def internet(settings: Settings, _now: Clock) -> Finding:

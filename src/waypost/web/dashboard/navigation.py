@@ -57,8 +57,7 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
                 "Settings",
                 "gear",
                 ("/plan", "/account/audit", "/account/data", "/account/sign-in-rules", "/account/delete"),
-                "view",
-                (
+                tabs=(
                     Tab("/account/settings", "Account", "name sign-in rules"),
                     Tab("/plan", "Plan", "subscription"),
                     Tab("/account/audit", "Audit log", "history changes", "audit.view"),
@@ -75,7 +74,7 @@ PROFILE = Section(
     "person",
     tabs=(
         Tab("/account", "Profile", "name email time zone date number format"),
-        Tab("/account/security", "Sign-in", "password passkeys two-factor authentication single sign-on"),
+        Tab("/account/security", "Sign-in", "password two-factor authentication single sign-on"),
         Tab("/account/sessions", "Sessions", "devices browsers"),
     ),
 )
@@ -105,15 +104,17 @@ def section_of(path: str) -> Section | None:
     return next(matching, None)
 
 
-def find_tabs(may: Callable[[Action], bool], *, is_operator: bool) -> list[Mapping[str, str]]:
-    """Return what Ctrl K finds besides the menu, for somebody who may view an account."""
-    found: list[Mapping[str, str]] = []
-    for section in _SECTIONS:
-        if is_operator if section == OPERATOR else may(section.action):
-            own = (Tab(section.path, section.name, section.words),) if section.words else ()
-            tabs = (each for each in section.tabs if each.action is None or may(each.action))
-            found += (
-                {"path": each.path, "name": each.name, "section": section.name, "words": each.words}
-                for each in (*own, *tabs)
-            )
-    return found
+def find_pages(may: Callable[[Action], bool], *, is_operator: bool) -> list[Mapping[str, str]]:
+    """Return what Ctrl K finds: sections, and in place of those with tabs, their tabs."""
+    return [
+        {
+            "path": tab.path,
+            "name": tab.name,
+            "title": section.name if tab.name != section.name else "",
+            "words": tab.words,
+        }
+        for section in _SECTIONS
+        if (is_operator if section == OPERATOR else section == PROFILE or may(section.action))
+        for tab in section.tabs or (Tab(section.path, section.name, section.words),)
+        if tab.action is None or may(tab.action)
+    ]

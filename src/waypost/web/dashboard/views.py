@@ -20,7 +20,7 @@ from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.documentation import page_about
 from waypost.web.dashboard.form_account import ACCOUNTS, SESSION, add_account
-from waypost.web.dashboard.navigation import MENU, OPERATOR, PROFILE, find_tabs, section_of
+from waypost.web.dashboard.navigation import MENU, OPERATOR, PROFILE, find_pages, section_of
 from waypost.web.dashboard.notices import notice_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Views:
         self._globals |= {
             "brand": {"name": name, "logo": assets.logo_url},
             "MENU": MENU,
-            "find_tabs": find_tabs,
+            "find_pages": find_pages,
             "PROFILE": PROFILE,
             "OPERATOR": OPERATOR,
         }

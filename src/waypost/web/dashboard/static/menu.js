@@ -48,19 +48,14 @@ function create() {
   return made;
 }
 
-// Those of the menu, as their tabs name them.
-function pages() {
-  const links = [...document.querySelectorAll(".menu nav a[href]:not([target])")].map((link) => ({ path: link.getAttribute("href"), name: link.textContent.trim(), title: "" }));
-  const tabs = JSON.parse(document.querySelector(".menu").dataset.tabs ?? "[]").map(({ section, ...tab }) => ({ ...tab, title: section === tab.name ? "" : section }));
-  return new Map([...links, ...tabs].map((page) => [page.path, page])).values();
-}
-const actions = document.querySelector(".menu a[href='/links/import']") ? [{ path: "/links/new", name: "Create link", title: "" }] : [];
+const pages = JSON.parse(document.querySelector(".menu").dataset.pages);
+const actions = document.querySelector(".menu a[href='/links/import']") ? [{ path: "/links/new", name: "Create link", title: "", words: "" }] : [];
 const text = () => dialog.querySelector("input").value.trim();
 
 // Pages at once, and after them the links of the last answer.
 function show() {
   const words = text().toLowerCase();
-  const found = [...actions, ...pages()].filter(({ name, title, words: more = "" }) => `${name} ${title} ${more}`.toLowerCase().includes(words)).slice(0, 8);
+  const found = [...actions, ...pages].filter((page) => `${page.name} ${page.title} ${page.words}`.toLowerCase().includes(words)).slice(0, 8);
   const options = [...found, ...links];
   dialog.querySelector("ul").replaceChildren(...options.map(({ path, name, title }, index) => {
     const item = Object.assign(document.createElement("li"), { id: `jump-${index}`, role: "option", textContent: name });
