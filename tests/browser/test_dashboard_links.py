@@ -268,7 +268,7 @@ async def test_two_people_who_edit_one_link_choose_a_version(
         await first.page.wait_for_url("**/links/*done=changed*")
         await second.page.get_by_label("Slug", exact=True).fill("second-slug")
         await second.page.get_by_role("button", name="Save changes").click()
-        await expect(second.page.get_by_role("row", name=f"Slug {slug} second-slug")).to_be_visible()
+        await expect(second.page.get_by_role("row", name=f"Slug Changed by both {slug} second-slug")).to_be_visible()
         await expect(second.page.get_by_role("row")).to_have_count(2)
         role = "link" if choice.startswith("Keep") else "button"
         await second.page.get_by_role(role, name=choice).click()
