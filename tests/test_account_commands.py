@@ -36,5 +36,5 @@ async def test_invites_and_prints_sign_in_links(tmp_path: Path, sqlite_template:
             assert "ada@example.com has no second factor." in no_factor
             message = waypost("account", "sign-in-link", "ada@example.com", by=alone).stdout
             (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", message, re.MULTILINE)
-            assert (await client.post(url)).headers["location"] == "/"
+            assert (await client.post(url, data={"timezone": "UTC"})).headers["location"] == "/"
             assert "ada@example.com" in (await client.get("/account")).text

@@ -43,7 +43,7 @@ def test_a_report_reaches_operators_and_the_link_is_disabled(tmp_path: Path) -> 
         with httpx.Client(
             base_url=service.base_url, trust_env=False, headers={"Sec-Fetch-Site": "same-origin"}
         ) as root:
-            root.post(service.json("account", "sign-in-link", OWNER)["url"])
+            root.post(service.json("account", "sign-in-link", OWNER)["url"], data={"timezone": "UTC"})
             reports = root.get("/operator/reports").text
             assert 'class="number">3</td>' in reports
             shown = root.get(f"/operator/links/{link['id']}").text
