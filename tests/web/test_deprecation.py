@@ -16,7 +16,7 @@ MARCH_2027, FEBRUARY_2027, APRIL_2027 = "@1803859200", "@1801440000", "@18065376
 MARCH_2028, FEBRUARY_2028 = "Wed, 01 Mar 2028 00:00:00 GMT", "Tue, 01 Feb 2028 00:00:00 GMT"
 
 
-def told(answer: httpx.Response) -> list[str | None]:
+def deprecation_headers(answer: httpx.Response) -> list[str | None]:
     assert (answer.headers.get("Link") == LINK) is ("Deprecation" in answer.headers)
     return [answer.headers.get(name) for name in ("Deprecation", "Sunset")]
 
@@ -37,12 +37,13 @@ def told(answer: httpx.Response) -> list[str | None]:
 async def test_responses_say_what_a_request_uses(
     client: httpx.AsyncClient, alice: Person, method: str, path: str, sent: Any, expected: list[str | None]
 ) -> None:
-    assert told(await client.request(method, f"/api/v1{path}", json=sent, headers=alice.headers)) == expected
+    answer = await client.request(method, f"/api/v1{path}", json=sent, headers=alice.headers)
+    assert deprecation_headers(answer) == expected
 
 
 async def test_all_answers_of_a_deprecated_endpoint_say_so(client: httpx.AsyncClient, alice: Person) -> None:
-    assert told(await client.get("/api/v1/links/old")) == [MARCH_2027, MARCH_2028]
-    assert told(await client.get(THING, headers=alice.headers)) == [None, None]
+    assert deprecation_headers(await client.get("/api/v1/links/old")) == [MARCH_2027, MARCH_2028]
+    assert deprecation_headers(await client.get(THING, headers=alice.headers)) == [None, None]
 
 
 def test_the_openapi_document_and_its_pages_say_what_is_deprecated() -> None:

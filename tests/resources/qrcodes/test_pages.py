@@ -47,7 +47,7 @@ async def link_of(place: WebApp, browser: Browser) -> Link:
 
 
 def values(html: str) -> dict[str, str]:
-    """What stands in the fields of the style."""
+    """The fields of the style, as the form shows them."""
     html = html.partition('id="style-form"')[2].partition("</form>")[0]
     typed = re.findall(r'<input id="(\w+)" name="\w+"[^>]*? value="([^"]*)"', html)
     chosen = re.findall(r'name="(style)" value="(\w+)" checked', html)

@@ -64,7 +64,7 @@ ONE_VALUE = {
     "/account/settings/name",
     "/account/sign-in-rules",
 }
-"""The form shows and sends nothing else: whoever saves it last has seen what they replace."""
+"""The form shows and sends nothing else, so the person who saves it last has seen what is replaced."""
 ACTIONS = {
     *("new", "domains", "addresses", "api", "bulk", "invite", "reports", "{source}", "pieces", "logo", "domain-logo"),
     *("delete", "remove", "revoke", "leave", "end", "cancel", "undo", "give-up", "withdraw", "hide"),
