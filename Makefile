@@ -52,8 +52,11 @@ REDIRECTS = redirect architecture/test_redirect.py web/test_security_headers.py 
 JOURNEYS = kills full_disk outage memory_limit click_limit attacks day domains previews privacy qrcodes \
 	reports routing_guides suspension two_instances
 
+# npm writes this file last.
+PROVIDER = tests/certified_provider/node_modules/.package-lock.json
+
 # Lint runs beside the tests: mypy takes one core.
-test: .venv/.installed-test .venv/.tools-test .venv/.tools-compiler .venv/.provider-test .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
+test: .venv/.installed-test .venv/.tools-test .venv/.tools-compiler $(PROVIDER) .venv/.clickhouse-test .venv/.installed-docs .venv/.installed-deployments .venv/.openapi-test .venv/.npm-tools
 	@$(if $(FILE),:,$(MAKE) lint) & lint=$$!; \
 	.venv/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(FILE),$(addprefix --ignore ,$(SLOW))) $(ARGS); tests=$$?; \
@@ -184,7 +187,7 @@ clean:
 	@touch $@
 
 # The certified OpenID Connect provider that tests sign in with.
-.venv/.provider-test: tests/certified_provider/package-lock.json | .venv/.tools-test
+$(PROVIDER): tests/certified_provider/package-lock.json | .venv/.tools-test
 	@scripts/ensure 'command -v npm' npm
 	@npm ci --prefix tests/certified_provider --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
