@@ -61,8 +61,8 @@ class SendMail(Protocol):
     async def __call__(self, mail: Mapping[str, str], *, unique: str) -> None:
         """Send `to`, `subject` and `text` of `mail`. Raises if the server does not accept it.
 
-        Some have `html`, with an `image` in it, a PNG file in base64 that the HTML calls `cid:` and IMAGE_ID, and an
-        `unsubscribe_url`.
+        Some have `html`, with an `image` in it, a PNG file in base64 that the HTML calls `cid:` and IMAGE_ID, an
+        `unsubscribe_url`, and the text of a `csv` file with its `csv_name`.
         """
 
 

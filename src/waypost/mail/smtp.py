@@ -50,6 +50,9 @@ class Mailer:
         if image := mail.get("image"):
             *_, part = message.iter_parts()
             part.add_related(b64decode(image), "image", "png", cid=f"<{IMAGE_ID}>", filename=f"{IMAGE_ID}.png")
+        if csv := mail.get("csv"):
+            name, charset = mail["csv_name"], {"charset": "utf-8"}
+            message.add_attachment(csv.encode(), "text", "csv", filename=name, params=charset)
         return message
 
     async def _deliver(self, message: EmailMessage) -> None:

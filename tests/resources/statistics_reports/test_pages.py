@@ -43,12 +43,14 @@ async def test_subscribes_and_ends(place: WebApp) -> None:
     assert '<option value="sale" selected>' in page.text
     assert "in your time zone (Asia/Tokyo)" in page.text
     assert "app.test/spring" in words((await ada.get(f"{PATH}?link_id={link.id}")).text)
-    for fields in ({"tag": ""}, {"tag": "sale", "period": "month"}, {"link_id": str(link.id)}):
+    assert " checked><span>Attach" in (await ada.get(f"{PATH}?links=yes")).text
+    assert "/stats/reports?links=yes" in (await ada.get("/account/data")).text
+    for fields in ({"tag": ""}, {"tag": "sale", "period": "month", "links": "yes"}, {"link_id": str(link.id)}):
         answer = await ada.post(PATH, WEEKLY | fields)
         assert (answer.status_code, answer.headers["location"]) == (303, f"{PATH}?done=report-subscribed")
     text = words((await ada.get(PATH)).text)
     assert "ada Weekly 7 Jan 2030 None yet" in text
-    assert "Links tagged sale Monthly 1 Feb 2030" in text
+    assert "Links tagged sale Monthly, with links as CSV 1 Feb 2030" in text
     assert "app.test/spring Weekly 7 Jan 2030" in text
     again = await ada.post(PATH, WEEKLY)
     assert (again.status_code, service.DUPLICATE in words(again.text)) == (422, True)

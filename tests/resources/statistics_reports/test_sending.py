@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import csv
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +34,9 @@ from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.errors import Invalid
 from waypost.resources import links
+from waypost.resources.links import routing
 from waypost.resources.links import store as link_store
+from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.tags import store as tag_store
 from waypost.resources.statistics_reports import account_data, sender, service, store
 from waypost.resources.statistics_reports.model import QUEUE, SEND_JOB, digest_of, report_subscriptions
@@ -201,6 +204,46 @@ async def test_reports_of_a_tag_a_link_and_a_month(place: Place) -> None:
     assert "1–31 Dec 2029" in text  # noqa: RUF001
     assert "  31 Dec              1" in text
     assert f"{BASE_URL}/stats?period=custom&from=2029-12-01&to=2029-12-31&tag=%5C-50+%25" in text
+
+
+async def test_links_are_attached_without_what_a_password_protects(place: Place) -> None:
+    open_link = await place.link(
+        slug="open", tags=["sale"], destination_url="https://shop.example/ä", title="One, zwei"
+    )
+    hidden = await place.link(slug="hidden", tags=["sale"], destination_url=DESTINATION, title="Offer", note="Secret")
+    await place.link(slug="other")
+    async with place.db.write() as tx:
+        await routing.save(tx, LinkRouting(hidden.id, place.account.id, SATURDAY, SATURDAY, password_hash="x"))
+    await place.subscribe(tag="sale", attaches_links=True)
+    await place.subscribe(link_id=open_link.id, attaches_links=True)
+    await place.work(MONDAY)
+    [message] = [each for each in place.server.mails if "sale" in each["Subject"]]
+    [file] = message.iter_attachments()
+    assert (file.get_filename(), file.get_content_type()) == ("links-2030-01-07.csv", "text/csv")
+    rows = list(csv.DictReader(StringIO(file.get_payload(decode=True).decode(), newline="")))
+    shown = {row["Short link"]: (row["Destination URL"], row["Title"], row["Note"]) for row in rows}
+    assert shown == {
+        "https://go.test/open": ("https://shop.example/ä", "One, zwei", ""),
+        "https://go.test/hidden": ("", "", ""),
+    }
+    assert parts(message)[1:] != ("", None)
+    [of_link] = [each for each in place.server.mails if each is not message]
+    assert list(of_link.iter_attachments()) == []
+    assert [row.attaches_links for row in await place.subscriptions()] == [True, False]
+
+
+async def test_links_that_are_too_large_for_an_email_can_be_downloaded(place: Place) -> None:
+    long = "https://shop.example/" + "x" * 2_000
+    made = [new_link(place.account.id, slug=f"s{n}", tags=["a&b"], destination_url=long) for n in range(2_500)]
+    async with place.db.write() as tx:
+        await add_links(tx, made)
+    await place.subscribe(tag="a&b", attaches_links=True)
+    await place.work(MONDAY)
+    [message] = place.server.mails
+    assert list(message.iter_attachments()) == []
+    text, html, _ = parts(message)
+    assert f"Download them: {BASE_URL}/links/csv?tag=a%26b\n" in text
+    assert f'href="{BASE_URL}/links/csv?tag=a%26b"' in html
 
 
 async def test_a_report_follows_a_tag_that_is_renamed(place: Place) -> None:

@@ -49,6 +49,7 @@ async def _subscriptions(db: Database, account_id: UUID) -> AsyncIterator[list[d
                     "period": each.period,
                     "tag": each.subject.tag,
                     "link_id": str(each.subject.link_id) if each.subject.link_id else None,
+                    "attaches_links": each.attaches_links,
                     "sent_at": timestamp(each.sent_at) if each.sent_at else None,
                     "created_at": timestamp(each.created_at),
                 }

@@ -73,8 +73,16 @@ def filters_of(subject: ReportSubject) -> Filters:
 
 
 def write(
-    scope: ReportScope, days: ReportDays, before: ReportDays, query: StatsQuery, found: Statistics, urls: ReportUrls
+    scope: ReportScope,
+    days: ReportDays,
+    before: ReportDays,
+    query: StatsQuery,
+    found: Statistics,
+    urls: ReportUrls,
+    *,
+    lacks_links: bool = False,
 ) -> ReportEmail:
+    """`lacks_links`: the CSV file of the links should be attached, but is too large."""
     preferences, subject = scope.preferences, scope.subject
     name = " ".join(scope.name.split())
     name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
@@ -95,6 +103,8 @@ def write(
         + ", ".join(f"{preferences.day_of_year(day, '%a ')} {preferences.number(count)}" for day, count in clicks),
         "lists": _lists(found),
         "statistics_url": _statistics_url(subject, days, urls.base),
+        "lacks_links": lacks_links,
+        "links_url": _links_url(subject, urls.base),
         "urls": urls,
         "image_id": mail.IMAGE_ID,
         "image_width": chart.WIDTH,
@@ -147,6 +157,10 @@ def _statistics_url(subject: ReportSubject, days: ReportDays, base_url: str) -> 
     parameters = [("period", "custom"), ("from", f"{days.first}"), ("to", f"{days.last}")]
     path = f"/links/{subject.link_id}" if subject.link_id else "/stats"
     return f"{base_url}{path}?{urlencode(parameters + filters_of(subject).to_query())}"
+
+
+def _links_url(subject: ReportSubject, base_url: str) -> str:
+    return f"{base_url}/links/csv" + (f"?{urlencode({'tag': subject.tag})}" if subject.tag else "")
 
 
 @cache

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
-from sqlalchemy import Column, ForeignKeyConstraint, Index, String, Table, Text
+from sqlalchemy import Boolean, Column, ForeignKeyConstraint, Index, String, Table, Text, false
 
 from waypost.accounts import Person
 from waypost.database import Id, Instant, metadata
@@ -29,6 +29,7 @@ report_subscriptions = Table(
     Column("tag", Text),  # the links with this tag, or one link; neither: the account
     Column("tag_id", Id),  # of the tag, which may get another name
     Column("link_id", Id),
+    Column("attaches_links", Boolean, nullable=False, server_default=false()),
     Column("timezone", Text, nullable=False),  # only read by versions in which people have none
     Column("sent_until", Instant),  # the end of the latest reported period
     Column("sent_at", Instant),
@@ -66,6 +67,8 @@ class ReportSubscription:
     person_id: UUID
     period: ReportPeriod
     subject: ReportSubject
+    attaches_links: bool
+    """Whether a CSV file of the links comes with it. Never with a report about one link."""
     sent_until: datetime | None
     sent_at: datetime | None
     problem: str | None

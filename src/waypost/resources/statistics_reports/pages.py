@@ -61,6 +61,7 @@ class ReportPages(Pages[Context]):
                 ("month", "Every first of a month, about the last month"),
             ],
             "names": periods.NAMES,
+            "attaches_links": bool(call.query("links")),
             "sends_mail": self._sends_mail,
         }
 
@@ -72,6 +73,7 @@ class ReportPages(Pages[Context]):
             period=form.text("period"),
             tag=form.text("tag"),
             link_id=require_id(form.text("link_id")) if form.text("link_id") else None,
+            attaches_links=form.is_checked("links"),
         )
         return redirect(PATH, "report-subscribed")
 

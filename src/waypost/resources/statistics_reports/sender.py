@@ -25,6 +25,8 @@ from waypost.resources.clicks.dashboard.statistics import read_comparable
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import StatsQuery, new_stats_query
 from waypost.resources.clicks.stats.read import Statistics
+from waypost.resources.links.lists import csv_file
+from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.statistics_reports import content, periods, service, store
 from waypost.resources.statistics_reports.content import ReportEmail, ReportScope, ReportUrls
 from waypost.resources.statistics_reports.model import ReportSubject, ReportSubscription, address_digest, digest_of
@@ -42,6 +44,8 @@ UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
 UNEXPECTED = "Waypost could not send it. The administrator finds the reason in the log."
+MAX_CSV = 5_000_000
+"""Bytes of attached links, which become 6.8 MB of an email. Some mail servers refuse more than 10 MB."""
 MANAGE_PATH = "/stats/reports"
 
 
@@ -127,8 +131,9 @@ class ReportSender:
         to, base_url = due.person.email, self.context.base_url
         urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
         scope = ReportScope(due.account.id, due.subject, due.name, subscription.period, subscription.preferences)
-        report = await self._write(scope, days, urls, now)
-        await self._send(report, to, f"{subscription.id}.{days.first}", urls)
+        csv = await self._read_links(due, now) if subscription.attaches_links else ""
+        report = await self._write(scope, days, urls, now, lacks_links=csv is None)
+        await self._send(report, to, f"{subscription.id}.{days.first}", urls, csv)
         async with self.context.db.write() as tx:
             await store.record_sent(tx, subscription, address_digest(to), until, now)
         return True
@@ -152,7 +157,21 @@ class ReportSender:
             raise _Skipped(UNSUBSCRIBED)
         return _Due(account, member.person, subject, name)
 
-    async def _write(self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime) -> ReportEmail:
+    async def _read_links(self, due: _Due, now: datetime) -> str | None:
+        """Return the CSV file. None if it is too large for an email."""
+        filter_, shared_domain = LinkFilter(tag=due.subject.tag), self.context.shared_domain
+        parts, size = [], 0
+        lines = csv_file.read_lines(self.context.db, due.account.id, filter_, now, shared_domain, tells_protected=False)
+        async for part in lines:
+            parts.append(part)
+            size += len(part.encode())
+            if size > MAX_CSV:
+                return None
+        return "".join(parts)
+
+    async def _write(
+        self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime, *, lacks_links: bool = False
+    ) -> ReportEmail:
         preferences, filters = scope.preferences, content.filters_of(scope.subject)
         before = periods.days_before(scope.period, days.first)
         query, earlier = (
@@ -161,7 +180,7 @@ class ReportSender:
         )
         query = replace(query, comparison=earlier)
         found = await self._read(Subject(scope.account_id, scope.subject.link_id), query, now)
-        return content.write(scope, days, before, query, found, urls)
+        return content.write(scope, days, before, query, found, urls, lacks_links=lacks_links)
 
     async def _read(self, subject: Subject, query: StatsQuery, now: datetime) -> Statistics:
         lists = [name for name in content.LISTS if name != "link" or subject.link_id is None]
@@ -172,8 +191,10 @@ class ReportSender:
             except Invalid as error:
                 raise _Skipped(" ".join(text for texts in error.errors.values() for text in texts)) from None
 
-    async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls) -> None:
+    async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls, csv: str | None = None) -> None:
         message = {"to": to, "subject": report.subject, "text": report.text, "html": report.html}
+        if csv:
+            message |= {"csv": csv, "csv_name": f"links-{self.context.clock():%Y-%m-%d}.csv"}
         message["unsubscribe_url"] = urls.unsubscribe
         if report.days:
             message["image"] = b64encode(await asyncio.to_thread(report.draw)).decode()

@@ -34,7 +34,7 @@ UNKNOWN_TAG = "There is no such tag. Choose a tag of the list."
 
 
 async def subscribe(
-    context: Context, session: Session, *, period: str, tag: str, link_id: UUID | None
+    context: Context, session: Session, *, period: str, tag: str, link_id: UUID | None, attaches_links: bool = False
 ) -> ReportSubscription:
     """Raises Invalid, and NotFound for a link that the account does not have."""
     account_id, person, now = session.account.id, session.person, context.clock()
@@ -62,8 +62,10 @@ async def subscribe(
         problems.raise_if_any()
         if chosen is None or name is None:
             raise NotFound
-        preferences = person.preferences
-        new = ReportSubscription(new_id(), account_id, person.id, chosen, subject, None, None, None, now, preferences)
+        preferences, attaches_links = person.preferences, attaches_links and link_id is None
+        new = ReportSubscription(
+            new_id(), account_id, person.id, chosen, subject, attaches_links, None, None, None, now, preferences
+        )
         await store.add(tx, new, digest_of(person))
         await store.remove_unsubscribed(tx, digest_of(person))
         run_at = periods.next_time(chosen, preferences.zone, now)

@@ -21,12 +21,12 @@ from waypost.resources.statistics_reports.model import (
 _c = report_subscriptions.c
 _SUBSCRIPTION = select(
     *(_c[name] for name in ("id", "account_id", "person_id", "period", "tag", "link_id", "tag_id")),
-    *(_c[name] for name in ("sent_until", "sent_at", "problem", "created_at")),
+    *(_c[name] for name in ("attaches_links", "sent_until", "sent_at", "problem", "created_at")),
 )
 
 
 async def add(tx: Tx, new: ReportSubscription, recipient: str) -> None:
-    names = ("id", "account_id", "person_id", "period", "created_at")
+    names = ("id", "account_id", "person_id", "period", "attaches_links", "created_at")
     row = {name: getattr(new, name) for name in names} | asdict(new.subject)
     row |= {"recipient": recipient, "timezone": new.preferences.timezone}
     await tx.execute(insert(report_subscriptions), row)
@@ -96,8 +96,7 @@ async def _list(tx: Tx, query: Select[Any]) -> list[ReportSubscription]:
 
 
 def _subscription(row: Sequence[Any], preferences: Preferences) -> ReportSubscription:
-    id_, account_id, person_id, period, tag, link_id, tag_id, until, sent_at, problem, created_at = row
-    subject = ReportSubject(tag, link_id, tag_id)
+    id_, account_id, person_id, period, tag, link_id, tag_id, *rest = row
     return ReportSubscription(
-        id_, account_id, person_id, period, subject, until, sent_at, problem, created_at, preferences
+        id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest, preferences
     )

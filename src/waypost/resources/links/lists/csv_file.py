@@ -1,6 +1,7 @@
 """The links of a list as CSV, which spreadsheets open and `imports` reads again."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from sqlalchemy import select
 from waypost.database import Database
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
+from waypost.resources.links import routing
 from waypost.resources.links.lists.listing import find_ids_after
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import COLUMNS, Link, links
@@ -22,9 +24,18 @@ _BATCH = 500
 
 
 async def read_lines(
-    db: Database, account_id: UUID, filter_: LinkFilter, at: datetime, shared_domain: str
+    db: Database,
+    account_id: UUID,
+    filter_: LinkFilter,
+    at: datetime,
+    shared_domain: str,
+    *,
+    tells_protected: bool = True,
 ) -> AsyncIterator[str]:
-    """Yield the links that match and existed `at`, newest first."""
+    """Yield the links that match and existed `at`, newest first.
+
+    Unless it `tells_protected`, links with a password have neither destination nor title and note.
+    """
     yield csv_text([TITLES])
     last: tuple[datetime, UUID] | None = None
     while True:
@@ -32,10 +43,16 @@ async def read_lines(
             found = await find_ids_after(tx, account_id, filter_, at, last, limit=_BATCH)
             rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_([id_ for id_, _ in found])))
             by_id = {row.id: Link(*row) for row in rows}
+            if not tells_protected:
+                by_id |= {id_: _redacted(by_id[id_]) for id_ in await routing.find_protected(tx, list(by_id))}
         yield csv_text(_cells(by_id[id_], shared_domain) for id_, _ in found if id_ in by_id)
         if len(found) < _BATCH:
             return
         last = found[-1][1], found[-1][0]
+
+
+def _redacted(link: Link) -> Link:
+    return replace(link, destination_url="", title="", note=None)
 
 
 def _cells(link: Link, shared_domain: str) -> tuple[str | int | None, ...]:

@@ -43,6 +43,14 @@ async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkR
     return found
 
 
+async def find_protected(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
+    """Return which of the links have a password."""
+    is_protected = link_routing.c.password_hash.is_not(None)
+    return set(
+        await tx.scalars(select(link_routing.c.link_id).where(link_routing.c.link_id.in_(link_ids), is_protected))
+    )
+
+
 async def find_routed(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
     """Return which of the links have rules or variants."""
     query = select(link_routing.c.link_id).where(
