@@ -1,6 +1,6 @@
 """What a release consists of, built, installed and used in new Debians. `make test-packages` runs it, as root.
 
-Debian 12 has Python 3.11, and Debian 13 has 3.13. Wheels for others are tried where they are built: see release.yml.
+Debian 12 has Python 3.11, Debian 13 has 3.13, and testing has 3.14. Wheels for others are tried where they are built: see release.yml.
 """
 
 import os
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.timeout(3600),  # a new Debian is hundreds of packages
 ]
 ENVIRONMENT = {"SOURCE_COMMIT": "0123456789abcdef0123456789abcdef01234567", "SOURCE_DATE_EPOCH": "1767225600"}
-SUITES = {"bookworm": "311", "trixie": "313"}
+SUITES = {"bookworm": "311", "trixie": "313", "forky": "314"}
 """With their Python."""
 DATA = "/var/lib/waypost"
 TRUST = "[Service]\nEnvironment=WAYPOST_OUTBOUND_ALLOW=127.0.0.0/8\n"
