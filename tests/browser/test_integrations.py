@@ -59,7 +59,8 @@ async def test_a_shared_page_is_not_replaced_by_earlier_input(chromium: Browser,
         ("/links/new?url=https://b.example/", "https://b.example/"),
     ):
         await page.goto("/links/new")
-        await page.fill("#destination_url", "http://typed")
+        async with page.expect_response(f"{service.base_url}/links/preview"):  # which leads to the sign-in page, too
+            await page.fill("#destination_url", "http://typed")
         await page.context.clear_cookies()  # the session ends
         await page.get_by_role("button", name="Create link").click()
         await page.wait_for_url(re.compile("/login"))

@@ -161,7 +161,7 @@ class ReportSender:
         """Return the CSV file. None if it is too large for an email."""
         filter_, shared_domain = LinkFilter(tag=due.subject.tag), self.context.shared_domain
         parts, size = [], 0
-        lines = csv_file.read_lines(self.context.db, due.account.id, filter_, now, shared_domain, tells_protected=False)
+        lines = csv_file.read_lines(self.context.db, due.account.id, filter_, now, shared_domain, shows_protected=False)
         async for part in lines:
             parts.append(part)
             size += len(part.encode())

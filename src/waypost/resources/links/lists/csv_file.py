@@ -30,11 +30,11 @@ async def read_lines(
     at: datetime,
     shared_domain: str,
     *,
-    tells_protected: bool = True,
+    shows_protected: bool = True,
 ) -> AsyncIterator[str]:
     """Yield the links that match and existed `at`, newest first.
 
-    Unless it `tells_protected`, links with a password have neither destination nor title and note.
+    Unless it `shows_protected`, links with a password have neither destination nor title and note.
     """
     yield csv_text([TITLES])
     last: tuple[datetime, UUID] | None = None
@@ -43,7 +43,7 @@ async def read_lines(
             found = await find_ids_after(tx, account_id, filter_, at, last, limit=_BATCH)
             rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_([id_ for id_, _ in found])))
             by_id = {row.id: Link(*row) for row in rows}
-            if not tells_protected:
+            if not shows_protected:
                 by_id |= {id_: _redacted(by_id[id_]) for id_ in await routing.find_protected(tx, list(by_id))}
         yield csv_text(_cells(by_id[id_], shared_domain) for id_, _ in found if id_ in by_id)
         if len(found) < _BATCH:
