@@ -1,6 +1,7 @@
 """What a release consists of, built, installed and used in new Debians. `make test-packages` runs it, as root.
 
-Debian 12 has Python 3.11, Debian 13 has 3.13, and testing has 3.14. Wheels for others are tried where they are built: see release.yml.
+Debian 12 has Python 3.11, Debian 13 has 3.13, and testing has 3.14. Wheels for others are tried where they are built:
+see release.yml.
 """
 
 import os
