@@ -98,5 +98,5 @@ async def _list(tx: Tx, query: Select[Any]) -> list[ReportSubscription]:
 def _subscription(row: Sequence[Any], preferences: Preferences) -> ReportSubscription:
     id_, account_id, person_id, period, tag, link_id, tag_id, *rest = row
     return ReportSubscription(
-        id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest, preferences
+        id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest, preferences=preferences
     )
