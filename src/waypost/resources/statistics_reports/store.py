@@ -96,7 +96,9 @@ async def _list(tx: Tx, query: Select[Any]) -> list[ReportSubscription]:
 
 
 def _subscription(row: Sequence[Any], preferences: Preferences) -> ReportSubscription:
-    id_, account_id, person_id, period, tag, link_id, tag_id, *rest = row
+    id_, account_id, person_id, period, tag, link_id, tag_id, attaches_links, *rest = row
+    until, sent_at, problem, created_at = rest
+    subject = ReportSubject(tag, link_id, tag_id)
     return ReportSubscription(
-        id_, account_id, person_id, period, ReportSubject(tag, link_id, tag_id), *rest, preferences=preferences
+        id_, account_id, person_id, period, subject, attaches_links, until, sent_at, problem, created_at, preferences
     )
