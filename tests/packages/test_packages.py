@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,8 +102,10 @@ def test_the_debian_package_from_its_first_start_to_its_removal(root: Root, pack
     assert not (root.directory / "usr/lib/waypost").exists()
     with booted(root.directory) as machine:
         machine.write("/etc/systemd/system/waypost.service.d/test.conf", TRUST)
+        begun = time.monotonic()
         machine.run("dpkg", "--install", f"/packages/{older.name}")
         key = count_first_click(machine)
+        print(f"{time.monotonic() - begun:.1f} s from dpkg to the first counted click")
         assert "file modes: private to this user" in machine.run("waypost", "doctor").stdout
         assert machine.run("stat", "--format=%U %a", DATA).stdout == "waypost 700\n"
         assert machine.run("runuser", "--user=nobody", "--", "waypost", "doctor", check=False).returncode == 1
