@@ -39,7 +39,7 @@ EDITS = {
         "domains", DOMAIN, "assetlinks", *(json.dumps(each, indent=2) for each in APP_LINKS), label="assetlinks.json"
     ),
     "/domains/{id}/appearance": Edit("domains", DOMAIN, "expired_text", "Over\n", "a\nb", "Expired text"),
-    "/domains/{id}/options": Edit("domains", DOMAIN, "slug_length", "5", "6", "Slug length"),
+    "/domains/{id}/options": Edit("domains", DOMAIN, "slug_length", "5", "6", "Length of generated slugs"),
     "/links/utm-templates/{id}": Edit(
         "utm-templates",
         {"name": "A", "utm_params": {"utm_source": "a", "utm_medium": "b"}},
@@ -52,7 +52,9 @@ EDITS = {
     "/links/{id}/qrcode": Edit("links", LINK, "foreground", "#111111", "#222222", "Foreground"),
     "/links/{id}/routing": Edit("links", LINK, "variants.0.weight", "5", "7", "Variant 1, weight"),
     "/pixels/{id}": Edit("pixels", {"platform": "facebook", "name": "A", "pixel_id": "1" * 15}, "name", "B", "C"),
-    "/shares/{id}": Edit("shares", {"name": "A"}, "embed_origins", "https://a.com", "https://b.com", "Embed origins"),
+    "/shares/{id}": Edit(
+        "shares", {"name": "A"}, "embed_origins", "https://a.com", "https://b.com", "Pages that may embed it"
+    ),
     "/stats/views/{id}/edit": Edit(
         "/stats/views/new", {"name": "A", "query": "period=7d", "members": "all"}, "name", "B", "C"
     ),
@@ -190,10 +192,11 @@ def test_compares_boxes_lists_and_lines() -> None:
     }
     sent: dict[str, Any] = {"logo": "true", "pixel_ids": ["a", "b"], "text": "a\r\nb", "password": "secret"}
     sent["more"] = {"x": None, "y": "2", "\u00b2": "4"}
-    assert EditForm(find, lambda stored, _: Form(stored)).compare(stored, Form(sent), DEFAULT) == [
+    names = {"pixel_ids": {"b": "Spring"}, "name": {"A": ""}}
+    assert EditForm(find, lambda stored, _: Form(stored)).compare(stored, Form(sent), DEFAULT, names) == [
         ("Logo", "No", "Yes", "both"),
         ("Case", "Yes", "No", "both"),
-        ("Pixel", "a", "a, b", "both"),
+        ("Pixel", "a", "a, Spring", "both"),
         ("More x", "1", "", "both"),
         ("More z", "3", "", "both"),
         ("More \u00b2", "", "4", "both"),
@@ -261,3 +264,38 @@ async def test_shows_both_versions(database_url: str, tmp_path: Path) -> None:
             assert without_version(saved) == without_version(yours), path
             assert (await ada.post(own, sent)).status_code == 412, path
             assert (await ada.post(own, sent | {"version": ""})).status_code == 303, path
+
+
+async def test_shows_what_people_call_values(database_url: str, tmp_path: Path) -> None:
+    async with Website().open() as site, open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as place:
+        ada = await place.browser("ada@example.com")
+        paths = ("/pixels/{id}", "/links/{id}/edit", "/domains/{id}/options", "/shares/{id}")
+        made = {EDITS[path].made_by: await make(place, ada, EDITS[path], site) for path in paths}
+        link = made["links"]
+        for path, changed, rows in (
+            (
+                "/links/{id}/edit",
+                {"pixel_ids[]": [made["pixels"]], "hostname": "go.brand.test", "options[forward_path]": "yes"},
+                [
+                    ("Domain", "go.brand.test (not verified)", "app.test"),
+                    ("Pixels", "A (Facebook)", "\u2013"),
+                    ("Path after the link", "Add it to the destination", "\u2013"),
+                ],
+            ),
+            (
+                "/domains/{id}/options",
+                {"slug_alphabet": "lower"},
+                [("Characters of generated slugs", "Small letters and digits", "Letters and digits")],
+            ),
+            ("/links/{id}/qrcode", {"level": "Q"}, [("Error correction", "High: 25%", "Medium: 15%")]),
+            (
+                "/shares/{id}",
+                {"filters[]": ["country=DE", f"link_id=-{link}"]},
+                [("Only clicks that match", "Country is Germany, Link is not go.brand.test/mine", "\u2013")],
+            ),
+        ):
+            own = path.replace("{id}", made[EDITS[path].made_by])
+            opened = await open_form(ada, own)
+            assert (await ada.post(own, opened | changed)).status_code == 303, path
+            refused = await ada.post(own, opened)
+            assert {row[:1] + row[2:] for row in rows_of(refused.text)} == {*rows}, path

@@ -12,7 +12,6 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid, UnregistrableName
 from waypost.kit.fields import parse
 from waypost.kit.forward_query import from_text
-from waypost.kit.slug_style import SlugAlphabet
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
@@ -26,7 +25,7 @@ from waypost.web.dashboard import BLANK, EditForm, Form, PageCall, Pages, is_fra
 _ALL = "/domains"
 _ONE = "/domains/{id}"
 _PER_PAGE = 25
-_ALPHABETS: Mapping[SlugAlphabet, str] = {
+_ALPHABETS: Mapping[str, str] = {
     "mixed": "Letters and digits",
     "lower": "Small letters and digits",
     "digits": "Digits",
@@ -48,7 +47,13 @@ _EDIT_OPTIONS = EditForm(
         }
     ),
     page=_ONE,
-    labels={"ignore_case": "Ignore upper and lower case"},
+    labels={
+        **forward_form.LABELS,
+        "ignore_case": "Ignore upper and lower case",
+        "slug_length": "Length of generated slugs",
+        "slug_alphabet": "Characters of generated slugs",
+    },
+    names={**forward_form.CHOICES, "slug_alphabet": _ALPHABETS},
 )
 
 
@@ -97,6 +102,7 @@ class DomainPages(Pages[WebDeps]):
         forwarded = options_form.fields.get("options")
         context |= {"urls_form": urls_form, "options_form": options_form}
         context |= {"style": style, "alphabets": _ALPHABETS, "free_share": await self._deps.find_free_share(style)}
+        context["forward_choices"] = forward_form.CHOICES
         context["forwarded"] = forwarded if isinstance(forwarded, Mapping) else {}
         return call.render("domains/one.html", **context)
 

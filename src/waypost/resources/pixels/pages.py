@@ -25,6 +25,8 @@ _EDIT = EditForm(
     service.get,
     lambda pixel, _: Form({"platform": pixel.platform, "name": pixel.name, "forget_token": False}),
     secrets=lambda pixel: dict.fromkeys(_SECRETS, pixel.updated_at),
+    labels={"forget_token": "Remove the saved token"},
+    names={"platform": {platform: hint.name for platform, hint in PLATFORM_HINTS.items()}},
 )
 _NEW = Form({"platform": "facebook"})
 _SHARED: Mapping[str, Any] = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS}

@@ -41,7 +41,28 @@ _LIMITS = {
     "MIN_WIDTH_MM": MIN_WIDTH_MM,
     "MAX_WIDTH_MM": MAX_WIDTH_MM,
 }
-_EDIT = EditForm(service.get, lambda code, _: _shown(code.style))
+_EDIT = EditForm(
+    service.get,
+    lambda code, _: _shown(code.style),
+    labels={
+        "foreground": "Foreground",
+        "background": "Background",
+        "level": "Error correction",
+        "style": "Style",
+        "frame": "Frame",
+        "frame_text": "Frame text",
+        "logo": "Logo",
+        "logo_size": "Logo size",
+        "size": "Size",
+        "margin": "Margin",
+        "width_mm": "Width in print",
+    },
+    names={
+        "style": {"squares": "Squares", "dots": "Dots", "fluid": "Fluid"},
+        "frame": {"none": "No frame", "bottom": "Text at the bottom"},
+        "level": {"L": "Low: tolerates 7% damage", "M": "Medium: 15%", "Q": "High: 25%", "H": "Highest: 30%"},
+    },
+)
 _CACHING = {"Cache-Control": "private, max-age=300"}
 
 
@@ -159,6 +180,8 @@ class DesignPages(Pages[Deps]):
             ],
             **self._deps.image_urls(code.id, style),
             "limits": _LIMITS,
+            "labels": _EDIT.labels,
+            "names": _EDIT.names,
         }
 
 

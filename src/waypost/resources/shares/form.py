@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
@@ -98,10 +99,11 @@ def choices_of(form: Form, links: Mapping[str, str]) -> list[FilterChoice]:
     return choices
 
 
-def linked(form: Form) -> list[str]:
-    """Return the ids of the links that filters name."""
-    values = (each.partition("=")[2].removeprefix("-") for each in form.texts("filters") if each.startswith("link_id="))
-    return [value for value in values if parse_id(value)]
+def linked(form: Form) -> list[UUID]:
+    """Return the ids of the links that the form names: that of the share, and those of filters."""
+    named = [each.removeprefix("link_id=") for each in form.texts("filters") if each.startswith("link_id=")]
+    values = (form.text("link_id"), *(each.removeprefix("-") for each in named))
+    return [id_ for value in values if (id_ := parse_id(value))]
 
 
 def _sent(filters: Filters) -> list[str]:

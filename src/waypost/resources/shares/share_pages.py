@@ -7,6 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
+from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import NotFound
 from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
@@ -16,15 +17,41 @@ from waypost.resources.shares import form, service
 from waypost.resources.shares.deps import Deps
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.schemas import NewShare, ShareChange
-from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect, shows
+from waypost.web.dashboard import EditForm, Form, Names, PageCall, Pages, redirect, shows
 
 _ALL = "/shares"
 _ONE = f"{_ALL}/{{id}}"
 _PER_PAGE = 25
+
+
+async def _find_links(deps: Deps, session: Session, ids: Sequence[UUID]) -> Mapping[str, str]:
+    """Return the short URLs of the account's links by id."""
+    async with deps.db.read() as tx:
+        found = await links.find_names(tx, session.account.id, ids, shared_domain=deps.shared_domain)
+    return {str(id_): short_url for id_, (short_url, _) in found.items()}
+
+
+async def _find_names(deps: Deps, session: Session, versions: Sequence[Form]) -> Names:
+    names = await _find_links(deps, session, [id_ for version in versions for id_ in form.linked(version)])
+    shown = [choice for version in versions for choice in form.choices_of(version, names)]
+    return {"link_id": names, "filters": {choice.sent: choice.text for choice in shown}}
+
+
 _EDIT = EditForm(
     service.get,
     form.fill_from_share,
     secrets=lambda share: {"password": share.password_hash},
+    labels={
+        "link_id": "Link",
+        "tag": "Only links with the tag",
+        "hostname": "Only links on the domain",
+        "filters": "Only clicks that match",
+        "to": "Until",
+        "hide_below": "Hide fewer clicks than",
+        "expires_at": "Expires",
+        "embed_origins": "Pages that may embed it",
+    },
+    find_names=_find_names,
 )
 
 
@@ -66,7 +93,7 @@ class SharePages(Pages[Deps]):
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         page = await service.list_shares(self._deps, call.session, call.pagination(_PER_PAGE))
-        names = await self._names(call, [str(share.link_id) for share in page.items if share.link_id])
+        names = await _find_links(self._deps, call.session, [share.link_id for share in page.items if share.link_id])
         return {
             "page": page,
             "subjects": {share.id: _subject(share, names) for share in page.items},
@@ -84,21 +111,14 @@ class SharePages(Pages[Deps]):
             link = await links.get(tx, account, link_id) if link_id and not call.error else None
         if filled.text("link_id") and not link_id and not call.error:
             raise NotFound
-        names = await self._names(call, [*form.linked(filled), *([str(link_id)] if link_id else [])])
-        hostnames = list(dict.fromkeys([self._deps.shared_domain, *choices.hostnames]))
+        names = await _find_links(self._deps, call.session, form.linked(filled))
+        shared = self._deps.shared_domain
         return {
             "tags": choices.tags,
-            "hostnames": [("", "All domains"), *((name, name) for name in hostnames)],
-            "link_name": link.short_url(self._deps.shared_domain) if link else names.get(str(link_id), ""),
+            "hostnames": [("", "All domains"), *{shared: shared, **choices.hostnames}.items()],
+            "link_name": link.short_url(shared) if link else names.get(str(link_id), ""),
             "filters": form.choices_of(filled, names),
         }
-
-    async def _names(self, call: PageCall, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the short URLs of the account's links by id."""
-        account, some = call.session.account.id, [UUID(id_) for id_ in ids]
-        async with self._deps.db.read() as tx:
-            found = await links.find_names(tx, account, some, shared_domain=self._deps.shared_domain)
-        return {str(id_): short_url for id_, (short_url, _) in found.items()}
 
 
 def _subject(share: Share, names: Mapping[str, str]) -> str:

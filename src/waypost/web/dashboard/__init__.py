@@ -3,7 +3,7 @@
 from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
-from waypost.web.dashboard.edit_form import VERSION, EditForm
+from waypost.web.dashboard.edit_form import VERSION, EditForm, Names
 from waypost.web.dashboard.forms import BLANK, Form
 from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.notices import redirect
@@ -21,6 +21,7 @@ __all__ = [
     "ContextFunction",
     "EditForm",
     "Form",
+    "Names",
     "NoAccount",
     "NotSignedIn",
     "PageCall",

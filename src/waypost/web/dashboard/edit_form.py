@@ -6,7 +6,7 @@ shows then who changed which field: what only the other person changed stays.
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -30,6 +30,8 @@ _NAME, _VALUE = 3, 5
 _DIGESTS = re.compile(rf"([0-9a-f]{{{2 * _NAME}}})([0-9a-f]{{{2 * _VALUE}}})")
 
 ChangedBy = Literal["them", "you", "both"]
+Names = Mapping[str, Mapping[str, str]]
+"""What people call the values of fields, by the field's name. A value without a name is shown as it is."""
 
 
 class ChangedField(NamedTuple):
@@ -46,6 +48,13 @@ class _Field(NamedTuple):
     theirs: Any
     yours: Any
     by: ChangedBy
+
+
+_NO_NAMES: Names = {}
+
+
+async def _no_names(*_: Any) -> Names:
+    return _NO_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,10 @@ class EditForm:
     """Path of the page with the form, if it is not that of the form."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """By the names of fields, where they are not the names in words."""
+    names: Names = field(default_factory=dict)
+    """Those of values that all accounts have, such as the choices of a picker."""
+    find_names: Callable[[Any, Session, Sequence[Form]], Awaitable[Names]] = _no_names
+    """Gets the dependencies, the session and both versions, and returns the names of values such as ids."""
     words: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields
     """Returns the fields as people read them."""
 
@@ -83,14 +96,20 @@ class EditForm:
         text = sent.text(VERSION).partition("-")[0]
         return Expected(self.version, frozenset([text])) if text else None
 
-    def compare(self, stored: Any, sent: Form, preferences: Preferences) -> list[ChangedField]:
+    async def all_names(self, deps: Any, session: Session, stored: Any, sent: Form) -> Names:
+        versions = self.fill(stored, DEFAULT), sent
+        return {**self.names, **await self.find_names(deps, session, versions)}
+
+    def compare(
+        self, stored: Any, sent: Form, preferences: Preferences, names: Names = _NO_NAMES
+    ) -> list[ChangedField]:
         """Return what differs, as the person reads it."""
         rows = []
         for name, *values, by in self._compare(stored, sent, preferences):
-            theirs, yours = (_joined(self.words({name: value})) for value in values)
+            theirs, yours = (_joined(self.words({name: value}), names) for value in values)
             for each in yours | theirs:
                 before, after = (_shown(side.get(each, ""), preferences) for side in (theirs, yours))
-                rows.append(ChangedField(self.labels.get(each) or _label(each), before, after, by))
+                rows.append(ChangedField(self.labels.get(each.removesuffix("[]")) or _label(each), before, after, by))
         for name, value in _texts(self.secrets(stored)).items():
             if sent.text(name):
                 is_theirs = _is_changed(sent, name, value)
@@ -174,10 +193,10 @@ def _by(is_theirs: bool, is_yours: bool = True) -> ChangedBy:  # noqa: FBT001, F
     return "both" if is_theirs and is_yours else "them" if is_theirs else "you"
 
 
-def _joined(fields: Mapping[str, Any]) -> dict[str, str]:
+def _joined(fields: Mapping[str, Any], names: Names = _NO_NAMES) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in flatten(fields):
-        plain = text.replace("\r\n", "\n")
+        plain = names.get(name.removesuffix("[]"), {}).get(text) or text.replace("\r\n", "\n")
         found[name] = f"{found[name]}, {plain}" if found.get(name) else plain
     return found
 

@@ -17,7 +17,7 @@ from waypost.kit.ids import require_id
 from waypost.kit.pagination import PageRequest
 from waypost.kit.preferences import DEFAULT, Preferences
 from waypost.web.body import MAX_MULTIPART
-from waypost.web.dashboard.edit_form import ZONE, EditForm
+from waypost.web.dashboard.edit_form import ZONE, EditForm, Names
 from waypost.web.dashboard.form_account import SESSION, take_account
 from waypost.web.dashboard.forms import BLANK, Form, read_fields
 from waypost.web.dashboard.session_auth import Access
@@ -88,13 +88,13 @@ class PageCall:
         """Let verbs refuse the change if the form shows another version of the object."""
         return replace(self, known=replace(self.session, expected=edit.expected(self.form)))
 
-    def show_conflict(self, edit: EditForm, stored: Any) -> Response:
+    def show_conflict(self, edit: EditForm, stored: Any, names: Names) -> Response:
         """Show the stored version beside the one that was sent."""
         of = (stored, self.form, self.preferences)
         context: dict[str, Any] = {
             "page": edit.page.format(**self.request.path_params) or self.request.url.path,
             "by": edit.changed_by(stored),
-            "rows": edit.compare(*of),
+            "rows": edit.compare(*of, names),
             "hidden": edit.merge(*of),
             "is_multipart": "multipart" in self.request.headers["content-type"],  # which allows fewer fields
             "has_file": any(isinstance(value, Upload) for value in self.form.fields.values()),

@@ -105,7 +105,9 @@ class Pages(ABC, Generic[D]):
             except PreconditionFailed:
                 if edit is None:
                     raise
-                return call.show_conflict(edit, await edit.find(self._deps, call.session, call.id))
+                stored = await edit.find(self._deps, call.session, call.id)
+                names = await edit.all_names(self._deps, call.session, stored, call.form)
+                return call.show_conflict(edit, stored, names)
             except (Invalid, PaymentRequired, RateLimited) as error:
                 if page is None:
                     raise

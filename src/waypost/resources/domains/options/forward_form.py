@@ -6,7 +6,20 @@ from typing import Any
 from waypost.kit.forward_query import ForwardQuery
 from waypost.web.dashboard import Form
 
+LABELS = {
+    "options[forward_query]": "Query of the visitor",
+    "options[names]": "Parameters",
+    "options[forward_path]": "Path after the link",
+}
 _NAMED = "names"
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "options[forward_query]": {
+        "none": "Do not forward",
+        "all": "Forward all parameters",
+        _NAMED: "Forward these parameters",
+    },
+    "options[forward_path]": {"no": "Do not forward", "yes": "Add it to the destination"},
+}
 _PATHS = {"yes": True, "no": False}
 
 

@@ -37,7 +37,7 @@ class AliasPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, call.session.account.id)
         form = Form({name: call.query(name) for name in ("hostname", "path")})
-        return call.render("links/new_address.html", form, choices=choices, readable=domains.readable)
+        return call.render("links/new_address.html", form, choices=choices)
 
     async def add_to_named(self, call: PageCall) -> Response:
         self._auth.require_active_plan(call.session)

@@ -19,7 +19,7 @@ from waypost.kit.fields import MAX_URL, text_problem
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.preferences import Preferences
 from waypost.kit.urls import BadUrl
-from waypost.resources import domains, utm_templates
+from waypost.resources import utm_templates
 from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_steps import replaced
@@ -108,7 +108,7 @@ class BulkPages(Pages[Deps]):
             "query": list_query(form),
             "selected": selection_fields(form),
         }
-        context |= {"shared_domain": self._deps.shared_domain, "readable": domains.readable}
+        context |= {"shared_domain": self._deps.shared_domain}
         context |= {"has_active_plan": self._auth.has_active_plan(call.session)}
         return call.render("links/bulk.html", form, **context)
 

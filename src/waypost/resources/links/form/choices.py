@@ -1,6 +1,6 @@
 """What forms and filters of links offer: domains, pixels, tags and UTM values of the account."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from waypost.database import Id, Tx
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import NOT_DELETED, links
 from waypost.resources.links.tags import store as tag_store
+from waypost.resources.pixels.platforms import PLATFORM_HINTS
 from waypost.resources.pixels.service import MAX_PIXELS
 
 _MAX_DOMAINS = 1_000
@@ -17,17 +18,16 @@ _MAX_TAGS = 100
 _NEWEST = 200
 """Links whose UTM values are suggested."""
 _MAX_UTM_VALUES = 50
+_STATES = {"domain": "", "unverified": " (not verified)"}
 
 _ACCOUNT = bindparam("account_id", type_=Id)
 
 
 class FormChoices(NamedTuple):
-    hostnames: Sequence[str]
-    """Unverified domains included."""
-    unverified: Collection[str]
-    """Hostnames of domains whose links do not work."""
+    hostnames: Mapping[str, str]
+    """Of the account's domains, with what people call them."""
     pixels: Sequence[tuple[UUID, str, str]]
-    """(id, name, platform)"""
+    """(id, name, name of the platform)"""
     tags: Mapping[str, str]
     """Colors of the first ones, by their names in alphabetical order."""
 
@@ -35,9 +35,10 @@ class FormChoices(NamedTuple):
 async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
     rows = (await tx.execute(_CHOICES, {"account_id": account_id})).all()
     return FormChoices(
-        hostnames=[row.name for row in rows if row.kind in {"domain", "unverified"}],
-        unverified={row.name for row in rows if row.kind == "unverified"},
-        pixels=[(row.id, row.name, row.platform) for row in rows if row.kind == "pixel"],
+        hostnames={
+            row.name: ".".join(domains.readable(row.name)) + _STATES[row.kind] for row in rows if row.kind in _STATES
+        },
+        pixels=[(row.id, row.name, PLATFORM_HINTS[row.platform].name) for row in rows if row.kind == "pixel"],
         tags={row.name: row.color for row in rows if row.kind == "tag"},
     )
 

@@ -37,6 +37,7 @@ _OWN_OPTIONS = ("note", "external_id")
 """Those that domains do not have."""
 _NO_OPTIONS = dict.fromkeys(LinkOptionsChange.model_fields)
 LABELS = {
+    **forward_form.LABELS,
     "hostname": "Domain",
     "expires_at": "Expires",
     "starts_at": "Starts",

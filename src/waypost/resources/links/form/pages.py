@@ -3,6 +3,7 @@
 A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
+from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import (
     Invalid,
     NotFound,
@@ -21,6 +23,7 @@ from waypost.kit.errors import (
 )
 from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
+from waypost.resources.domains.options import forward_form
 from waypost.resources.links import checks, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import choices
@@ -30,7 +33,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.routing import service as routing_service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.tags import store as tags
-from waypost.web.dashboard import BLANK, EditForm, Form, PageCall, Pages, is_fragment_request, redirect
+from waypost.web.dashboard import BLANK, EditForm, Form, Names, PageCall, Pages, is_fragment_request, redirect
 
 _TEMPLATE = "links/form.html"
 _QUICK = "quick"
@@ -41,6 +44,14 @@ _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
 }
 
 _UNREACHABLE = "The destination URL could not be reached: {}. You can still save the link."
+
+
+async def _find_names(deps: Deps, session: Session, versions: Sequence[Form]) -> Names:
+    async with deps.db.read() as tx:
+        found = await choices.find_choices(tx, session.account.id)
+    deleted = dict.fromkeys((id_ for version in versions for id_ in version.texts("pixel_ids")), "Deleted pixel")
+    pixels = {str(id_): f"{name} ({platform})" for id_, name, platform in found.pixels}
+    return {"hostname": found.hostnames, "pixel_ids": {**deleted, **pixels}}
 
 
 class LinkFormPages(Pages[Deps]):
@@ -65,6 +76,8 @@ class LinkFormPages(Pages[Deps]):
             lambda routed: {"password": routed.routing and routed.routing.password_version},
             attrgetter("link.changed_by"),
             labels=forms.LABELS,
+            names=forward_form.CHOICES,
+            find_names=_find_names,
         )
 
     async def new(self, call: PageCall) -> Response:
@@ -187,6 +200,7 @@ class LinkFormPages(Pages[Deps]):
             twin=await self._find_twin(call, link) if link else None,
             link=link,
             choices=found,
+            forward_choices=forward_form.CHOICES,
             tag_colors={**found.tags, **own_colors},
             utm_templates=templates,
             utm_values=utm_values,
