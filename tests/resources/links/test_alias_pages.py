@@ -28,8 +28,11 @@ async def test_adds_visits_finds_and_deletes_an_address(place: WebApp, site: Web
     page = await ada.get(f"{link}/addresses")
     assert "Add domain" in page.text
     assert "new-address" not in page.text
+    others, tab = [f"{link}{name}" for name in ("", "/qrcode", "/routing", "/edit")], f'<a href="{link}/addresses"'
+    assert [tab in (await ada.get(path)).text for path in others] == [False] * 4
     assert ada.account
     await domain(place.db, ada.account.id, NAME)
+    assert [tab in (await ada.get(path)).text for path in others] == [True] * 4
     assert await visit(ada, "/summer/%F0%9F%98%80") == 404
     answer = await ada.post(f"{link}/addresses", {"hostname": NAME, "path": "summer/😀"})
     assert answer.headers["location"] == f"{link}/addresses?done=address-added"

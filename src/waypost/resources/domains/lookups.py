@@ -92,6 +92,13 @@ async def find_unserved(tx: Tx, ids: Iterable[UUID | None]) -> set[UUID]:
     return set(await tx.scalars(query)) if custom else set()
 
 
+async def find_state(tx: Tx, account_id: UUID, domain_id: UUID | None) -> tuple[bool, bool]:
+    """Return whether links on the domain work, and whether the account has domains. None is the shared domain."""
+    if domain_id:
+        return not await find_unserved(tx, [domain_id]), True
+    return True, bool(await tx.scalar(select(domains.c.id).where(domains.c.account_id == account_id).limit(1)))
+
+
 async def lock_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
     """Return the id of the account's domain, which is not deleted until the transaction ends. None: there is none."""
     query = select(domains.c.id).where(domains.c.hostname == hostname, domains.c.account_id == account_id)

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired
 from waypost.resources import domains, links
 from waypost.resources.links import routing
+from waypost.resources.links.page_header import header
 from waypost.resources.qrcodes import images, presets, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos import schemas as logo_schemas
@@ -150,10 +151,11 @@ class DesignPages(Pages[Deps]):
     async def _page(self, call: PageCall, code: QrCode, form: Form, *, status: int = 200, **others: Any) -> Response:
         async with self._deps.db.read() as tx:
             link = await links.get(tx, call.session.account.id, code.link_id)
-            unserved = await domains.find_unserved(tx, [link.domain_id])
-            routed = await routing.find_routed(tx, [link.id])
-        context = {**self._context(code, form), "link": link, "is_domain_served": not unserved}
-        context |= {"is_routed": bool(routed), "error": "", "logo_form": BLANK, "has_form_errors": True, **others}
+            is_served, has_domains = await domains.find_state(tx, link.account_id, link.domain_id)
+            stored, shared = await routing.find(tx, link.id), self._deps.shared_domain
+        context = self._context(code, form)
+        context |= header(link, stored, shared, is_domain_served=is_served, has_domains=has_domains)
+        context |= {"error": "", "logo_form": BLANK, "has_form_errors": True, **others}
         context |= {"logo_url": f"{logo_schemas.LOGO_PATH}/{code.logo.name}" if code.logo else ""}
         return call.render("qrcodes/designer.html", status=status, **context)
 
@@ -169,7 +171,6 @@ class DesignPages(Pages[Deps]):
             "has_problems": bool(problems),
             "has_form_errors": False,
             "code": code,
-            "short_url": code.target.short_url(self._deps.shared_domain),
             "is_saved": style == code.style and not problems,
             "warnings": images.find_warnings(code, style, layout),
             "preview_url": preview + urlencode(texts),

@@ -37,6 +37,7 @@ from waypost.resources.clicks.stats.read import (
 )
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
 from waypost.resources.links import health, routing
+from waypost.resources.links.page_header import header
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.tags import store as tag_store
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
@@ -91,7 +92,7 @@ class StatsPages(Pages[Context]):
         session, deps = call.session, self._deps
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.get(tx, session.account.id, call.id)
-            unserved = await domains.find_unserved(tx, [link.domain_id])
+            is_served, has_domains = await domains.find_state(tx, link.account_id, link.domain_id)
             routed = await routing.find(tx, link.id)
             found = await health.find(tx, link.id)
             imported = await links.find_imported_clicks(tx, [link.id])
@@ -99,9 +100,7 @@ class StatsPages(Pages[Context]):
         asked = self._ask(call, LINK_FILTERS, since=link.created_at)
         context = await self._read(asked, Subject(session.account.id, link.id), routed)
         context |= {
-            "link": link,
-            "is_domain_served": not unserved,
-            "is_routed": routed is not None and routed.has_targets,
+            **header(link, routed, deps.shared_domain, is_domain_served=is_served, has_domains=has_domains),
             "health": found,
             "tag_colors": tag_colors,
             "imported_clicks": imported.get(link.id, 0),

@@ -13,6 +13,7 @@ from waypost.resources.links.aliases import service as alias_service
 from waypost.resources.links.aliases.schemas import NewAlias
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form.choices import find_choices
+from waypost.resources.links.page_header import header
 from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/addresses"
@@ -53,10 +54,10 @@ class AliasPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             choices = await find_choices(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id, *(alias.domain_id for alias in aliases.items)])
-            routed = await routing.find_routed(tx, [link.id])
-        context: dict[str, Any] = {"link": link, "page": aliases, "choices": choices, "unserved": unserved}
-        context["is_routed"] = bool(routed)
-        context["short_url"] = link.short_url(self._deps.shared_domain)
+            stored = await routing.find(tx, link.id)
+        context: dict[str, Any] = {"page": aliases, "choices": choices, "unserved": unserved}
+        of_domains = {"is_domain_served": link.domain_id not in unserved, "has_domains": bool(choices.hostnames)}
+        context |= header(link, stored, self._deps.shared_domain, **of_domains)
         return call.render("links/addresses.html", readable=domains.readable, **context)
 
     async def add(self, call: PageCall) -> Response:

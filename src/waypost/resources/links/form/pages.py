@@ -30,6 +30,7 @@ from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
+from waypost.resources.links.page_header import header
 from waypost.resources.links.routing import service as routing_service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.tags import store as tags
@@ -191,26 +192,26 @@ class LinkFormPages(Pages[Deps]):
             utm_values = await choices.find_utm_values(tx, call.session.account.id)
             unserved = await domains.find_unserved(tx, [link.domain_id] if link else ())
             own_colors = await tags.find_colors(tx, call.session.account.id, link.tags if link else ())
+        shared = self._deps.shared_domain
+        of_domains = {"is_domain_served": not unserved, "has_domains": bool(found.hostnames)}
         return call.render(
             template,
             form,
             status=status,
+            **(header(link, stored, shared, **of_domains) if link else {"link": None}),
             problem="",
             state="blank",
             twin=await self._find_twin(call, link) if link else None,
-            link=link,
             choices=found,
             forward_choices=forward_form.CHOICES,
             tag_colors={**found.tags, **own_colors},
             utm_templates=templates,
             utm_values=utm_values,
             readable=domains.readable,
-            is_domain_served=not unserved,
-            is_routed=stored is not None and stored.has_targets,
             has_password=routed is not None and routed.has_password,
             lost_password=copied is not None and copied.has_password,
             unsafe_urls=stored.unsafe_urls if stored else (),
-            shared_domain=self._deps.shared_domain,
+            shared_domain=shared,
             card=forms.typed_card(self._deps, call.form if call.error else form),
             has_active_plan=self._auth.has_active_plan(call.session),
         )

@@ -21,6 +21,7 @@ from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import domains
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.page_header import header
 from waypost.resources.links.routing import forms, service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import (
@@ -137,12 +138,9 @@ class RoutingPages(Pages[Deps]):
     ) -> Response:
         link, routing = routed
         async with self._deps.db.read() as tx:
-            unserved = await domains.find_unserved(tx, [link.domain_id])
+            is_served, has_domains = await domains.find_state(tx, link.account_id, link.domain_id)
         context: dict[str, Any] = {
-            "link": link,
-            "short_url": link.short_url(self._deps.shared_domain),
-            "is_domain_served": link.domain_id not in unserved,
-            "is_routed": routing is not None and routing.has_targets,
+            **header(link, routing, self._deps.shared_domain, is_domain_served=is_served, has_domains=has_domains),
             "stored": routing,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
