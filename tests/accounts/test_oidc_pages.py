@@ -111,6 +111,17 @@ async def test_a_new_person_signs_in(office: Office) -> None:
     assert entries == {("member.added",), ("person.signed_in", "single sign-on")}
 
 
+async def test_keeps_the_time_zone_of_the_first_sign_in(office: Office) -> None:
+    for zone in ("Asia%2FCalcutta", "Asia%2FTokyo"):
+        browser, _ = await office.sign_in(start=f"{START}?next=/links&timezone={zone}")
+        page = (await browser.get("/account")).text
+        assert ("data-timezone" in page, 'value="Asia/Kolkata" selected' in page) == (False, True), zone
+    office.provider.signs_in("bob-1", "bob@example.com", name="Bob", groups=["marketing"])
+    browser, answer = await office.sign_in(start=f"{START}?next=/links&timezone={'x' * 65}")
+    assert answer.headers["location"] == "/links"
+    assert "data-timezone" in (await browser.get("/account")).text
+
+
 async def test_the_sign_in_page_offers_it(office: Office) -> None:
     page = (await (await office.place.browser()).get("/login?next=/links%3Fa%3Db")).text
     assert 'href="/login/oidc?next=/links%3Fa%3Db"' in page

@@ -220,7 +220,7 @@ async def test_several_tabs_sign_in(sign_in: Any) -> None:
 
 async def test_refuses_a_changed_state(sign_in: Any) -> None:
     query = await sign_in.start()
-    token, _, path = query["state"].split(".")
+    token, _, path = query["state"].split(".", 2)
     with pytest.raises(SignInRefused):
         await sign_in.finish({**query, "state": f"{token}.connect.{path}"})
     for state in ("", ".", "..", "a.b.c", "é.sign_in.\ud800", f"{token}.sign_in.{path}"):

@@ -25,6 +25,7 @@ FlowPurpose = Literal["sign_in", "connect", "verify"]
 """`connect`: add the identity to the person who is signed in; `verify`: reauthenticate."""
 _SCOPES = "openid email profile"
 _MAX_NEXT = 1_000  # characters
+_MAX_TIMEZONE = 64
 _MAX_CODE = 4_096
 _ERROR = re.compile(r"[a-z_]{1,60}")
 EXPIRED = "This sign-in has expired or was already used. Start again."
@@ -35,16 +36,21 @@ DENIED = "The single sign-on provider did not sign you in."
 class Completed:
     purpose: FlowPurpose
     next_path: str
-    """As it was sent; not checked."""
+    """As it was sent; not checked. So is the time zone, which may be empty."""
+    timezone: str
     identity: Identity
 
 
-async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str) -> str:
-    """Return the URL of the provider's sign-in page. `browser`: a secret of the browser. Raises ProviderUnavailable."""
+async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str, timezone: str = "") -> str:
+    """Return the URL of the provider's sign-in page. `browser`: a secret of the browser. Raises ProviderUnavailable.
+
+    `timezone`: of the browser, which the first page after a sign-in follows.
+    """
     metadata = await deps.provider.metadata()
     async with deps.db.write() as tx:
         token = await one_time_tokens.issue(tx, "oidc", now=deps.clock())
-    state = f"{token}.{purpose}.{_base64url(next_path.encode()) if len(next_path) <= _MAX_NEXT else ''}"
+    kept = (text if len(text) <= limit else "" for text, limit in ((next_path, _MAX_NEXT), (timezone, _MAX_TIMEZONE)))
+    state = ".".join([token, purpose, *(_base64url(text.encode()) for text in kept)])
     challenge = hashlib.sha256(_derived(browser, "verifier", state).encode()).digest()
     parameters = {
         "response_type": "code",
@@ -64,7 +70,7 @@ async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str
 async def finish(deps: Deps, browser: bytes | None, query: Mapping[str, str]) -> Completed:
     """Verify the provider's answer, once. Raises ProviderUnavailable, SignInRefused."""
     state = query.get("state", "")
-    started_at, purpose, next_path = await _consume(deps, state)
+    started_at, purpose, next_path, timezone = await _consume(deps, state)
     if browser is None:
         raise SignInRefused("the browser did not start it", EXPIRED)
     code = _read_code(query, deps.provider.client.issuer, is_named=(await deps.provider.metadata()).sends_issuer)
@@ -85,22 +91,24 @@ async def finish(deps: Deps, browser: bytes | None, query: Mapping[str, str]) ->
         claims = {**await deps.provider.userinfo(received.access_token, claims["sub"]), **claims}
     if deps.role_by_group and has_too_many_groups(claims, deps.groups_claim):
         raise SignInRefused("the provider left out the groups, because there are too many", DENIED)
-    return Completed(purpose, next_path, read_identity(claims, deps.groups_claim, received.id_token))
+    return Completed(purpose, next_path, timezone, read_identity(claims, deps.groups_claim, received.id_token))
 
 
 def with_query(url: str, parameters: Mapping[str, str]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters)}"
 
 
-async def _consume(deps: Deps, state: str) -> tuple[datetime, FlowPurpose, str]:
-    """Return when the attempt started, what for, and the page to go to. Raises SignInRefused for a second time."""
-    text, _, rest = state.partition(".")
-    purpose, _, encoded = rest.partition(".")
+async def _consume(deps: Deps, state: str) -> tuple[datetime, FlowPurpose, str, str]:
+    """Return when the attempt started, what for, the page to go to, and the time zone of the browser.
+
+    Raises SignInRefused for a second time.
+    """
+    text, purpose, next_path, timezone = (*state.split(".", 3), "", "", "")[:4]
     async with deps.db.write() as tx:
         token = await one_time_tokens.consume(tx, "oidc", text, now=deps.clock())
     if token is None or purpose not in get_args(FlowPurpose):
         raise SignInRefused("state", EXPIRED)
-    return token.created_at, cast("FlowPurpose", purpose), _decoded(encoded)
+    return token.created_at, cast("FlowPurpose", purpose), _decoded(next_path), _decoded(timezone)
 
 
 def _read_code(query: Mapping[str, str], issuer: str, *, is_named: bool) -> str:

@@ -18,6 +18,7 @@ from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.accounts.oidc.rules import Identity
 from waypost.accounts.person_pages import CONNECT_PATH, PENDING, PersonPages
 from waypost.accounts.sessions import store as sessions
+from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.kit.errors import Forbidden, Unavailable
 from waypost.web.dashboard import NotSignedIn, PageCall, PageError, redirect
@@ -66,7 +67,8 @@ class OidcPages(PersonPages):
             raise Forbidden(CROSS_SITE)  # other sites must not make a session count as just authenticated
         await self._deps.sign_in_limiter.check(call.request)
         browser = self._browser(call.request) or secrets.token_bytes(_BROWSER_SECRET)
-        response = redirect(await _explained(flow.start(self._oidc, browser, purpose, next_path)))
+        begun = flow.start(self._oidc, browser, purpose, next_path, call.query("timezone"))
+        response = redirect(await _explained(begun))
         self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
         return response
 
@@ -88,6 +90,7 @@ class OidcPages(PersonPages):
             return self._ask_to_connect(call, completed.identity, is_signed_in=session is not None)
         response = redirect(next_path)
         await self._auth.sign_in(call.request, authenticated, response)
+        await sign_in.keep_timezone(self._deps, authenticated.person, completed.timezone)
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 

@@ -136,11 +136,14 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.xhr.getResponseHeader("HX-Redirect")) clearSavedForms(); // otherwise old input would replace newer input
 });
 
-// Forms that begin a session report the time zone of the browser, which becomes the person's. The first page does it after
-// sign-ins without one.
+// Forms and links that begin a session report the time zone of the browser, which becomes the person's. The first page
+// does it after sign-ins without one.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 for (const form of document.querySelectorAll(".auth form[method=post]")) {
   form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "timezone", value: timeZone }));
+}
+for (const link of document.querySelectorAll(".auth a[href^='/login/oidc']")) {
+  link.search += `${link.search && "&"}timezone=${encodeURIComponent(timeZone)}`;
 }
 const { timezone: zonePath } = document.body.dataset;
 if (zonePath) {
