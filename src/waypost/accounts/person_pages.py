@@ -153,9 +153,16 @@ class PersonPages(Pages[Deps]):
             self._set_cookie(response, CODE_COOKIE, token, max_age=int(LIFETIMES["second_factor"].total_seconds()))
             return response
         is_waiting = self._deps.oidc and self._read_cookie(call.request, PENDING)
-        response = RedirectResponse(CONNECT_PATH if is_waiting else path, 303)
+        return await self._begin_session(
+            call, authenticated, CONNECT_PATH if is_waiting else path, call.form.text("timezone")
+        )
+
+    async def _begin_session(
+        self, call: PageCall, authenticated: AuthenticationResult, path: str, timezone: str
+    ) -> Response:
+        response = RedirectResponse(path, 303)
         await self._auth.sign_in(call.request, authenticated, response)
-        await sign_in.keep_timezone(self._deps, authenticated.person, call.form.text("timezone"))
+        await sign_in.keep_timezone(self._deps, authenticated.person, timezone)
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 

@@ -18,7 +18,6 @@ from waypost.accounts.oidc.errors import ProviderUnavailable, SignInRefused
 from waypost.accounts.oidc.rules import Identity
 from waypost.accounts.person_pages import CONNECT_PATH, PENDING, PersonPages
 from waypost.accounts.sessions import store as sessions
-from waypost.accounts.sign_in import service as sign_in
 from waypost.accounts.sign_in.next_path import safe_next_path
 from waypost.kit.errors import Forbidden, Unavailable
 from waypost.web.dashboard import NotSignedIn, PageCall, PageError, redirect
@@ -88,11 +87,7 @@ class OidcPages(PersonPages):
             authenticated = await _explained(service.sign_in(self._oidc, completed.identity))
         except service.NotConnected:
             return self._ask_to_connect(call, completed.identity, is_signed_in=session is not None)
-        response = redirect(next_path)
-        await self._auth.sign_in(call.request, authenticated, response)
-        await sign_in.keep_timezone(self._deps, authenticated.person, completed.timezone)
-        await self._deps.sign_in_limiter.remember(response, authenticated)
-        return response
+        return await self._begin_session(call, authenticated, next_path, completed.timezone)
 
     async def end_sessions(self, call: PageCall) -> Response:
         """Handle a back-channel logout, which the provider sends."""

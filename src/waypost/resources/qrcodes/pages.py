@@ -11,8 +11,7 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, NotFound, PaymentRequired
 from waypost.resources import domains, links
-from waypost.resources.links import routing
-from waypost.resources.links.page_header import header
+from waypost.resources.links import page_header, routing
 from waypost.resources.qrcodes import images, presets, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos import schemas as logo_schemas
@@ -154,7 +153,7 @@ class DesignPages(Pages[Deps]):
             is_served, has_domains = await domains.find_state(tx, link.account_id, link.domain_id)
             stored, shared = await routing.find(tx, link.id), self._deps.shared_domain
         context = self._context(code, form)
-        context |= header(link, stored, shared, is_domain_served=is_served, has_domains=has_domains)
+        context |= page_header.header(link, stored, shared, is_domain_served=is_served, has_domains=has_domains)
         context |= {"error": "", "logo_form": BLANK, "has_form_errors": True, **others}
         context |= {"logo_url": f"{logo_schemas.LOGO_PATH}/{code.logo.name}" if code.logo else ""}
         return call.render("qrcodes/designer.html", status=status, **context)

@@ -7,7 +7,6 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import NotFound
 from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
@@ -24,15 +23,15 @@ _ONE = f"{_ALL}/{{id}}"
 _PER_PAGE = 25
 
 
-async def _find_links(deps: Deps, session: Session, ids: Sequence[UUID]) -> Mapping[str, str]:
+async def _find_links(deps: Deps, account_id: UUID, ids: Sequence[UUID]) -> Mapping[str, str]:
     """Return the short URLs of the account's links by id."""
     async with deps.db.read() as tx:
-        found = await links.find_names(tx, session.account.id, ids, shared_domain=deps.shared_domain)
+        found = await links.find_names(tx, account_id, ids, shared_domain=deps.shared_domain)
     return {str(id_): short_url for id_, (short_url, _) in found.items()}
 
 
-async def _find_names(deps: Deps, session: Session, versions: Sequence[Form]) -> Names:
-    names = await _find_links(deps, session, [id_ for version in versions for id_ in form.linked(version)])
+async def _find_names(deps: Deps, account_id: UUID, versions: Sequence[Form]) -> Names:
+    names = await _find_links(deps, account_id, [id_ for version in versions for id_ in form.linked(version)])
     shown = [choice for version in versions for choice in form.choices_of(version, names)]
     return {"link_id": names, "filters": {choice.sent: choice.text for choice in shown}}
 
@@ -93,7 +92,8 @@ class SharePages(Pages[Deps]):
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
         page = await service.list_shares(self._deps, call.session, call.pagination(_PER_PAGE))
-        names = await _find_links(self._deps, call.session, [share.link_id for share in page.items if share.link_id])
+        linked = [share.link_id for share in page.items if share.link_id]
+        names = await _find_links(self._deps, call.session.account.id, linked)
         return {
             "page": page,
             "subjects": {share.id: _subject(share, names) for share in page.items},
@@ -111,7 +111,7 @@ class SharePages(Pages[Deps]):
             link = await links.get(tx, account, link_id) if link_id and not call.error else None
         if filled.text("link_id") and not link_id and not call.error:
             raise NotFound
-        names = await _find_links(self._deps, call.session, form.linked(filled))
+        names = await _find_links(self._deps, account, form.linked(filled))
         shared = self._deps.shared_domain
         return {
             "tags": choices.tags,

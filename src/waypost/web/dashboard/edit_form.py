@@ -76,8 +76,8 @@ class EditForm:
     """By the names of fields, where they are not the names in words."""
     names: Names = field(default_factory=dict)
     """Those of values that all accounts have, such as the choices of a picker."""
-    find_names: Callable[[Any, Session, Sequence[Form]], Awaitable[Names]] = _no_names
-    """Gets the dependencies, the session and both versions, and returns the names of values such as ids."""
+    find_names: Callable[[Any, UUID, Sequence[Form]], Awaitable[Names]] = _no_names
+    """Gets the dependencies, the id of the account and both versions, and returns the names of values such as ids."""
     words: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields
     """Returns the fields as people read them."""
 
@@ -98,7 +98,7 @@ class EditForm:
 
     async def all_names(self, deps: Any, session: Session, stored: Any, sent: Form) -> Names:
         versions = self.fill(stored, DEFAULT), sent
-        return {**self.names, **await self.find_names(deps, session, versions)}
+        return {**self.names, **await self.find_names(deps, session.account.id, versions)}
 
     def compare(
         self, stored: Any, sent: Form, preferences: Preferences, names: Names = _NO_NAMES

@@ -36,8 +36,7 @@ from waypost.resources.clicks.stats.read import (
     find_filtered_names,
 )
 from waypost.resources.clicks.store import ClickReader, ClicksUnavailable
-from waypost.resources.links import health, routing
-from waypost.resources.links.page_header import header
+from waypost.resources.links import health, page_header, routing
 from waypost.resources.links.routing import LinkRouting
 from waypost.resources.links.tags import store as tag_store
 from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
@@ -100,7 +99,7 @@ class StatsPages(Pages[Context]):
         asked = self._ask(call, LINK_FILTERS, since=link.created_at)
         context = await self._read(asked, Subject(session.account.id, link.id), routed)
         context |= {
-            **header(link, routed, deps.shared_domain, is_domain_served=is_served, has_domains=has_domains),
+            **page_header.header(link, routed, deps.shared_domain, is_domain_served=is_served, has_domains=has_domains),
             "health": found,
             "tag_colors": tag_colors,
             "imported_clicks": imported.get(link.id, 0),

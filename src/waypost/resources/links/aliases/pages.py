@@ -8,12 +8,11 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid
 from waypost.kit.fields import parse
 from waypost.resources import domains
-from waypost.resources.links import routing, service
+from waypost.resources.links import page_header, routing, service
 from waypost.resources.links.aliases import service as alias_service
 from waypost.resources.links.aliases.schemas import NewAlias
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form.choices import find_choices
-from waypost.resources.links.page_header import header
 from waypost.web.dashboard import Form, PageCall, Pages, redirect, shows
 
 _PATH = "/links/{id}/addresses"
@@ -57,7 +56,7 @@ class AliasPages(Pages[Deps]):
             stored = await routing.find(tx, link.id)
         context: dict[str, Any] = {"page": aliases, "choices": choices, "unserved": unserved}
         of_domains = {"is_domain_served": link.domain_id not in unserved, "has_domains": bool(choices.hostnames)}
-        context |= header(link, stored, self._deps.shared_domain, **of_domains)
+        context |= page_header.header(link, stored, self._deps.shared_domain, **of_domains)
         return call.render("links/addresses.html", readable=domains.readable, **context)
 
     async def add(self, call: PageCall) -> Response:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
-from waypost.accounts.sessions.store import Session
 from waypost.kit.errors import (
     Invalid,
     NotFound,
@@ -24,13 +24,12 @@ from waypost.kit.errors import (
 from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
 from waypost.resources.domains.options import forward_form
-from waypost.resources.links import checks, service
+from waypost.resources.links import checks, page_header, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.form import choices
 from waypost.resources.links.form import fields as forms
 from waypost.resources.links.images import api as media_api
 from waypost.resources.links.model import Link
-from waypost.resources.links.page_header import header
 from waypost.resources.links.routing import service as routing_service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.tags import store as tags
@@ -47,9 +46,9 @@ _IMAGE_HEADERS = media_api.DISPLAY_ONLY | {
 _UNREACHABLE = "The destination URL could not be reached: {}. You can still save the link."
 
 
-async def _find_names(deps: Deps, session: Session, versions: Sequence[Form]) -> Names:
+async def _find_names(deps: Deps, account_id: UUID, versions: Sequence[Form]) -> Names:
     async with deps.db.read() as tx:
-        found = await choices.find_choices(tx, session.account.id)
+        found = await choices.find_choices(tx, account_id)
     deleted = dict.fromkeys((id_ for version in versions for id_ in version.texts("pixel_ids")), "Deleted pixel")
     pixels = {str(id_): f"{name} ({platform})" for id_, name, platform in found.pixels}
     return {"hostname": found.hostnames, "pixel_ids": {**deleted, **pixels}}
@@ -198,7 +197,7 @@ class LinkFormPages(Pages[Deps]):
             template,
             form,
             status=status,
-            **(header(link, stored, shared, **of_domains) if link else {"link": None}),
+            **(page_header.header(link, stored, shared, **of_domains) if link else {"link": None}),
             problem="",
             state="blank",
             twin=await self._find_twin(call, link) if link else None,

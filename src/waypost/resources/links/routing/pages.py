@@ -20,8 +20,8 @@ from waypost.redirect.routing.compiled import compile_routing
 from waypost.redirect.routing.explain import explain
 from waypost.redirect.routing.rules import KnownVisitor, decide
 from waypost.resources import domains
+from waypost.resources.links import page_header
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.page_header import header
 from waypost.resources.links.routing import forms, service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import (
@@ -140,7 +140,9 @@ class RoutingPages(Pages[Deps]):
         async with self._deps.db.read() as tx:
             is_served, has_domains = await domains.find_state(tx, link.account_id, link.domain_id)
         context: dict[str, Any] = {
-            **header(link, routing, self._deps.shared_domain, is_domain_served=is_served, has_domains=has_domains),
+            **page_header.header(
+                link, routing, self._deps.shared_domain, is_domain_served=is_served, has_domains=has_domains
+            ),
             "stored": routing,
             "unsafe_urls": routing.unsafe_urls if routing else (),
             "focus": focus,
