@@ -4,16 +4,3 @@ from waypost.audit.actions import AuditAction
 from waypost.audit.changes import compare, compare_secrets, plain
 from waypost.audit.model import Actor, Changes, Item
 from waypost.audit.store import new_entry_id, record, record_progress
-
-__all__ = [
-    "Actor",
-    "AuditAction",
-    "Changes",
-    "Item",
-    "compare",
-    "compare_secrets",
-    "new_entry_id",
-    "plain",
-    "record",
-    "record_progress",
-]

@@ -6,25 +6,3 @@ from waypost.database.rows import NamedRow, Result
 from waypost.database.secrets import Ciphertext, DecryptionFailed, Encrypted, KeyRing
 from waypost.database.tables import Id, Instant, Json, metadata
 from waypost.database.transaction import Tx
-
-__all__ = [
-    "Ciphertext",
-    "Database",
-    "DecryptionFailed",
-    "Encrypted",
-    "Id",
-    "Instant",
-    "Json",
-    "KeyRing",
-    "NamedRow",
-    "Result",
-    "Tx",
-    "add_key_fingerprint",
-    "after_commit",
-    "find_key_fingerprint",
-    "metadata",
-    "replace_key_fingerprint",
-    "share_advisory_lock",
-    "take_advisory_lock",
-    "upsert",
-]

@@ -2,5 +2,3 @@
 
 from waypost.idempotency.service import Answer, Claim, StoredAnswers
 from waypost.idempotency.store import delete_expired
-
-__all__ = ["Answer", "Claim", "StoredAnswers", "delete_expired"]

@@ -14,18 +14,3 @@ from waypost.mail.queue import (
     log_mail,
     send_later,
 )
-
-__all__ = [
-    "IMAGE_ID",
-    "JOB",
-    "MAX_PER_HOUR",
-    "MAX_STATISTICS",
-    "MailDirectory",
-    "MailKind",
-    "SendMail",
-    "count",
-    "delete_unsent",
-    "handler",
-    "log_mail",
-    "send_later",
-]

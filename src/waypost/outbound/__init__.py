@@ -21,35 +21,6 @@ from waypost.outbound.errors import (
 from waypost.outbound.host_pace import HostPace
 from waypost.outbound.limit import Pace
 from waypost.outbound.page import PageMetadata
-from waypost.outbound.response import Headers, OutboundResponse
+from waypost.outbound.response import OutboundResponse
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import SafeBrowsing, UrlSafety
-
-__all__ = [
-    "BadCertificate",
-    "BadRedirect",
-    "Blocklist",
-    "DestinationChecker",
-    "DnsLookup",
-    "DnsRecords",
-    "Headers",
-    "HostPace",
-    "NoSuchHost",
-    "NotPublic",
-    "OperatorOutbound",
-    "Outbound",
-    "OutboundError",
-    "OutboundResponse",
-    "Pace",
-    "PageMetadata",
-    "Post",
-    "Poster",
-    "SafeBrowsing",
-    "TlsProbe",
-    "TlsProbeResult",
-    "Unreachable",
-    "Unsafe",
-    "UrlSafety",
-    "in_words",
-    "printable",
-]

@@ -5,20 +5,5 @@ Commands use `commands.settings_check`, the processes of `serve` use `load`.
 
 from waypost.kit.errors import SettingsError
 from waypost.settings.model import PREFIX, SECRETS, Settings
-from waypost.settings.reading import CONFIG_FILE, SettingProblem, load, read, read_for_command, refuse
+from waypost.settings.reading import SettingProblem, load, read, read_for_command, refuse
 from waypost.settings.running import running_file, running_text
-
-__all__ = [
-    "CONFIG_FILE",
-    "PREFIX",
-    "SECRETS",
-    "SettingProblem",
-    "Settings",
-    "SettingsError",
-    "load",
-    "read",
-    "read_for_command",
-    "refuse",
-    "running_file",
-    "running_text",
-]

@@ -8,31 +8,3 @@ from waypost.web.envelope import DESTINATION_CHECK, Data, counted, data, no_cont
 from waypost.web.guard import Guard
 from waypost.web.openapi.parameters import PAGING, parameter
 from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
-
-__all__ = [
-    "DESTINATION_CHECK",
-    "PAGING",
-    "PREFIX",
-    "Data",
-    "Endpoint",
-    "Endpoints",
-    "EventDocs",
-    "Guard",
-    "Paginated",
-    "Representation",
-    "counted",
-    "data",
-    "has_no_content",
-    "headers_of",
-    "new_api",
-    "no_content",
-    "paginated",
-    "parameter",
-    "read_bulk",
-    "read_fields",
-    "read_json",
-    "read_pagination",
-    "read_query",
-    "require_pagination",
-    "status_of",
-]

@@ -10,28 +10,5 @@ from waypost.web.dashboard.notices import redirect
 from waypost.web.dashboard.page_call import PageCall
 from waypost.web.dashboard.page_error import PageError
 from waypost.web.dashboard.pages import ContextFunction, PageFunction, Pages, shows
-from waypost.web.dashboard.session_auth import NoAccount, NotSignedIn, SessionAuth
+from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
-
-__all__ = [
-    "BLANK",
-    "VERSION",
-    "AppRouter",
-    "Assets",
-    "ContextFunction",
-    "EditForm",
-    "Form",
-    "Names",
-    "NoAccount",
-    "NotSignedIn",
-    "PageCall",
-    "PageError",
-    "PageFunction",
-    "Pages",
-    "SessionAuth",
-    "Views",
-    "is_fragment_request",
-    "new_dashboard",
-    "redirect",
-    "shows",
-]
