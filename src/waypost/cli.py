@@ -5,7 +5,7 @@ Results go to stdout, with --json as one document; messages for people go to std
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -24,6 +24,7 @@ from waypost.commands.runner import (
     EXIT_USAGE,
     FlagOption,
     JsonOption,
+    Settings,
     refuse_without_command,
     report_error,
     say,
@@ -34,9 +35,6 @@ from waypost.commands.secrets import secrets
 from waypost.commands.spool import spool
 from waypost.commands.webhooks import webhook
 from waypost.private_files import restrict_new_files
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
 
 ProcessRole = Literal["all", "web", "redirect", "worker"]
 LevelOption = Literal["L", "M", "Q", "H"]
@@ -112,7 +110,7 @@ def serve(
 
 @app.command
 @with_settings
-async def migrate(settings: "Settings", *, backup: Path | None = None) -> None:
+async def migrate(settings: Settings, *, backup: Path | None = None) -> None:
     """Migrate the database to the current schema, and the tables in ClickHouse if it is used.
 
     The service may run. There is no downgrade: to go back, restore a backup.
@@ -157,7 +155,7 @@ def doctor(*, json: JsonOption = False) -> int:
 @app.command
 @with_settings
 async def backup(
-    settings: "Settings", file: Annotated[Path, Parameter(help="New archive, such as backup.tar.gz.")], /
+    settings: Settings, file: Annotated[Path, Parameter(help="New archive, such as backup.tar.gz.")], /
 ) -> None:
     """Back up all data to one archive, while the service runs."""
     from waypost.commands.backup import write_backup
@@ -168,7 +166,7 @@ async def backup(
 
 @app.command
 @with_settings
-async def copy(settings: "Settings", *, to: str) -> None:
+async def copy(settings: Settings, *, to: str) -> None:
     """Copy a stopped installation from SQLite to PostgreSQL or back, and compare both.
 
     Parameters
@@ -240,7 +238,7 @@ def qr(
 
 @app.command
 @with_settings
-async def demo(settings: "Settings", *, remove: FlagOption = False, json: JsonOption = False) -> None:
+async def demo(settings: Settings, *, remove: FlagOption = False, json: JsonOption = False) -> None:
     """Create an account with 60 links and invented visits of 90 days, to look at. Nothing of it is ever sent.
 
     Parameters

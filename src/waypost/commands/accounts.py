@@ -1,7 +1,7 @@
 """`waypost account` and `waypost key`."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -10,13 +10,11 @@ from waypost.commands.runner import (
     AccountArgument,
     AccountOption,
     JsonOption,
+    Settings,
     say,
     say_if_url_is_assumed,
     with_settings,
 )
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
 _SCOPES = "links:read, links:write, domains:read, domains:write, pixels:read, pixels:write, webhooks:manage"
@@ -28,7 +26,7 @@ key = App(name="key", help="API keys.")
 @account.command(name="create")
 @with_settings
 async def create_account(
-    settings: "Settings",
+    settings: Settings,
     email: AccountArgument,
     /,
     *,
@@ -70,7 +68,7 @@ async def create_account(
 @account.command(name="plan")
 @with_settings
 async def set_plan(
-    settings: "Settings",
+    settings: Settings,
     email: AccountArgument,
     plan: Annotated[PlanOption, Parameter(help="New plan.")],
     /,
@@ -98,7 +96,7 @@ async def set_plan(
 @account.command(name="suspend")
 @with_settings
 async def suspend_account(
-    settings: "Settings",
+    settings: Settings,
     email: AccountArgument,
     /,
     *,
@@ -120,7 +118,7 @@ async def suspend_account(
 
 @account.command(name="resume")
 @with_settings
-async def resume_account(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
+async def resume_account(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Resume a suspended account: its links and keys work again."""
     from waypost.audit import Actor
     from waypost.commands import output
@@ -135,7 +133,7 @@ async def resume_account(settings: "Settings", email: AccountArgument, /, *, jso
 
 @account.command(name="list")
 @with_settings
-async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> None:
+async def list_accounts(settings: Settings, *, json: JsonOption = False) -> None:
     """List all accounts."""
     from waypost import accounts
     from waypost.commands import output
@@ -147,7 +145,7 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
 
 @account.command(name="sign-in-link")
 @with_settings
-async def sign_in_link(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
+async def sign_in_link(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in the first person who opens it, within 15 minutes."""
     from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.sign_in import service as sign_in
@@ -164,7 +162,7 @@ async def sign_in_link(settings: "Settings", email: AccountArgument, /, *, json:
 
 @account.command(name="remove-second-factor")
 @with_settings
-async def remove_second_factor(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
+async def remove_second_factor(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Remove second factor, passkeys and single sign-on of a person who has lost them, and sign them out everywhere."""
     from waypost import logs
     from waypost.accounts.auth_deps import new_deps
@@ -182,7 +180,7 @@ async def remove_second_factor(settings: "Settings", email: AccountArgument, /, 
 
 @account.command(name="invite")
 @with_settings
-async def invite(settings: "Settings", email: AccountArgument, /, *, json: JsonOption = False) -> None:
+async def invite(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
     from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.rules import normalize_email
@@ -207,7 +205,7 @@ async def invite(settings: "Settings", email: AccountArgument, /, *, json: JsonO
 @key.command(name="create")
 @with_settings
 async def create_key(
-    settings: "Settings",
+    settings: Settings,
     *,
     account: AccountOption,
     name: Annotated[str, Parameter(help="Name of the key, such as the program that uses it.")],
@@ -243,7 +241,7 @@ async def create_key(
 @key.command(name="revoke")
 @with_settings
 async def revoke_key(
-    settings: "Settings", key_id: Annotated[str, Parameter(help="ID of the key.")], /, *, json: JsonOption = False
+    settings: Settings, key_id: Annotated[str, Parameter(help="ID of the key.")], /, *, json: JsonOption = False
 ) -> None:
     """Revoke a key: its next request is refused."""
     from waypost import accounts
@@ -265,7 +263,7 @@ async def revoke_key(
 
 @key.command(name="list")
 @with_settings
-async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonOption = False) -> None:
+async def list_keys(settings: Settings, *, account: AccountOption, json: JsonOption = False) -> None:
     """List an account's keys, newest first."""
     from waypost import accounts
     from waypost.commands import output

@@ -1,13 +1,10 @@
 """`waypost audit`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import AccountOption, JsonOption, LimitOption, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import AccountOption, JsonOption, LimitOption, Settings, with_settings
 
 audit = App(name="audit", help="The audit log of an account.")
 
@@ -15,7 +12,7 @@ audit = App(name="audit", help="The audit log of an account.")
 @audit.command(name="list")
 @with_settings
 async def list_entries(
-    settings: "Settings",
+    settings: Settings,
     *,
     account: AccountOption,
     since: Annotated[str | None, Parameter(show_default=False, help="Only entries from this time on.")] = None,

@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -11,14 +11,12 @@ from waypost.commands.runner import (
     EXIT_FAILED,
     EXIT_OK,
     AccountOption,
+    Settings,
     check_email,
     say,
     say_if_url_is_assumed,
     with_settings,
 )
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
 
 KindOption = Literal["human", "crawler", "preview", "prefetch", "all"]
 FormatOption = Literal["csv", "ndjson"]
@@ -34,7 +32,7 @@ export = App(name="export", help="Export data as files.")
 
 @clicks.command(name="move")
 @with_settings
-async def move_clicks(settings: "Settings", *, to: Literal["clickhouse"]) -> int:
+async def move_clicks(settings: Settings, *, to: Literal["clickhouse"]) -> int:
     """Copy all clicks and statistics from PostgreSQL to ClickHouse. Run it again to continue or to complete it.
 
     Parameters
@@ -63,7 +61,7 @@ async def move_clicks(settings: "Settings", *, to: Literal["clickhouse"]) -> int
 
 @stats.command(name="rebuild")
 @with_settings
-async def rebuild_stats(settings: "Settings", *, start: FirstDayOption = None) -> None:
+async def rebuild_stats(settings: Settings, *, start: FirstDayOption = None) -> None:
     """Rebuild all statistics from the stored clicks, while the service runs."""
     from waypost.commands import database, output
 
@@ -79,7 +77,7 @@ async def rebuild_stats(settings: "Settings", *, start: FirstDayOption = None) -
 
 @stats.command(name="check")
 @with_settings
-async def check_stats(settings: "Settings", *, start: FirstDayOption = None) -> int:
+async def check_stats(settings: Settings, *, start: FirstDayOption = None) -> int:
     """Compare statistics and counters with the stored clicks, while the service runs. Changes nothing."""
     from waypost.commands import database, output
 
@@ -96,7 +94,7 @@ async def check_stats(settings: "Settings", *, start: FirstDayOption = None) -> 
 @export.command(name="clicks")
 @with_settings
 async def export_clicks(
-    settings: "Settings",
+    settings: Settings,
     *,
     account: Annotated[str | None, Parameter(validator=partial(check_email, "--account"))] = None,
     link: str | None = None,
@@ -141,7 +139,7 @@ async def export_clicks(
 @export.command(name="all")
 @with_settings
 async def export_all(
-    settings: "Settings",
+    settings: Settings,
     *,
     account: AccountOption,
     output: Annotated[Path, Parameter(help="New file, such as waypost.zip.")],

@@ -1,20 +1,15 @@
 """`waypost domain`."""
 
-from typing import TYPE_CHECKING
-
 from cyclopts import App
 
-from waypost.commands.runner import FlagOption, JsonOption, say, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import FlagOption, JsonOption, Settings, say, with_settings
 
 domain = App(name="domain", help="Custom domains of all accounts.")
 
 
 @domain.command(name="list")
 @with_settings
-async def list_domains(settings: "Settings", *, json: JsonOption = False) -> None:
+async def list_domains(settings: Settings, *, json: JsonOption = False) -> None:
     """List the domains of all accounts by name."""
     from waypost.commands import output
     from waypost.commands.database import open_database
@@ -27,7 +22,7 @@ async def list_domains(settings: "Settings", *, json: JsonOption = False) -> Non
 @domain.command(name="release")
 @with_settings
 async def release_domain(
-    settings: "Settings",
+    settings: Settings,
     hostname: str,
     /,
     *,

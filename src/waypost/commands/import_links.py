@@ -1,14 +1,11 @@
 """`waypost import`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from waypost.commands.runner import AccountOption, FlagOption, JsonOption, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import AccountOption, FlagOption, JsonOption, Settings, with_settings
 
 SourceArgument = Annotated[
     Literal["bitly", "rebrandly", "short-io", "dub", "yourls", "kutt", "shlink", "spoo-me", "csv", "waypost"],
@@ -28,7 +25,7 @@ DomainsOption = Annotated[
 
 @with_settings
 async def import_links(
-    settings: "Settings",
+    settings: Settings,
     source: SourceArgument,
     /,
     *,

@@ -1,20 +1,15 @@
 """`waypost link-health`."""
 
-from typing import TYPE_CHECKING
-
 from cyclopts import App
 
-from waypost.commands.runner import FlagOption, say, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import FlagOption, Settings, say, with_settings
 
 link_health = App(name="link-health", help="Health of links.")
 
 
 @link_health.command(name="check")
 @with_settings
-async def check_links(settings: "Settings", *, now: FlagOption = False) -> None:
+async def check_links(settings: Settings, *, now: FlagOption = False) -> None:
     """Visit the destinations of links that are due, while the service runs or not.
 
     Parameters

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import AccountOption, JsonOption, PersonArgument, check_email, say, with_settings
+from waypost.commands.runner import AccountOption, JsonOption, PersonArgument, Settings, check_email, say, with_settings
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from waypost.accounts.auth_deps import Deps
-    from waypost.settings import Settings
 
 RoleOption = Literal["viewer", "editor", "admin", "owner"]
 
@@ -20,7 +19,7 @@ member = App(name="member", help="Members of accounts and their roles.")
 
 @member.command(name="list")
 @with_settings
-async def list_members(settings: "Settings", *, account: AccountOption, json: JsonOption = False) -> None:
+async def list_members(settings: Settings, *, account: AccountOption, json: JsonOption = False) -> None:
     """List the members of an account, owners first."""
     from waypost.accounts.members import store as memberships
     from waypost.commands import output
@@ -36,7 +35,7 @@ async def list_members(settings: "Settings", *, account: AccountOption, json: Js
 @member.command(name="add")
 @with_settings
 async def add_member(
-    settings: "Settings",
+    settings: Settings,
     email: PersonArgument,
     /,
     *,
@@ -64,7 +63,7 @@ async def add_member(
 @member.command(name="role")
 @with_settings
 async def change_role(
-    settings: "Settings",
+    settings: Settings,
     email: PersonArgument,
     role: Annotated[RoleOption, Parameter(help="New role.")],
     /,
@@ -91,7 +90,7 @@ async def change_role(
 @member.command(name="remove")
 @with_settings
 async def remove_member(
-    settings: "Settings",
+    settings: Settings,
     email: PersonArgument,
     /,
     *,

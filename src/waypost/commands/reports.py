@@ -1,14 +1,11 @@
 """`waypost report`."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.runner import AccountOption, check_email, say, say_if_url_is_assumed, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import AccountOption, Settings, check_email, say, say_if_url_is_assumed, with_settings
 
 PeriodOption = Literal["week", "month"]
 
@@ -18,7 +15,7 @@ report = App(name="report", help="Reports of statistics by email.")
 @report.command(name="send")
 @with_settings
 async def send_report(
-    settings: "Settings",
+    settings: Settings,
     *,
     account: AccountOption,
     to: Annotated[str, Parameter(help="Email of the recipient.", validator=partial(check_email, "--to"))],

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
+    from waypost import settings
     from waypost.kit.errors import Invalid
-    from waypost.settings import Settings
+
+    Settings = settings.Settings
+else:  # `with_settings` loads it
+    Settings = Any
 
 P = ParamSpec("P")
 
@@ -50,7 +54,7 @@ JsonOption = Annotated[bool, Parameter(name="--json", negative="", show_default=
 
 
 def with_settings(
-    command: "Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]",
+    command: Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]],
 ) -> Callable[P, int | None]:
     """Run an async command with the settings as its first argument, which is not an option of the command line."""
 
@@ -85,7 +89,7 @@ def say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def say_if_url_is_assumed(settings: "Settings") -> None:
+def say_if_url_is_assumed(settings: Settings) -> None:
     """Warn about printed URLs if neither a setting nor a running service says what they begin with."""
     if "base_url" not in settings.model_fields_set:
         say(f"No service runs in {settings.data_dir}: URLs are those of port 8000. Start it first if it uses another.")

@@ -1,20 +1,15 @@
 """`waypost secrets`."""
 
-from typing import TYPE_CHECKING
-
 from cyclopts import App
 
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, FlagOption, say, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, FlagOption, Settings, say, with_settings
 
 secrets = App(name="secrets", help="Secrets encrypted at rest.")
 
 
 @secrets.command(name="rotate")
 @with_settings
-async def rotate_secrets(settings: "Settings", *, old_key_lost: FlagOption = False) -> int:
+async def rotate_secrets(settings: Settings, *, old_key_lost: FlagOption = False) -> int:
     """Re-encrypt all secrets with the first key of WAYPOST_SECRET_KEY, while the service runs.
 
     Run it with the settings of the service.

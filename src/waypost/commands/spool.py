@@ -1,21 +1,17 @@
 """`waypost spool`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cyclopts import App
 
-from waypost.commands.runner import EXIT_FAILED, EXIT_OK, say, with_settings
-
-if TYPE_CHECKING:
-    from waypost.settings import Settings
+from waypost.commands.runner import EXIT_FAILED, EXIT_OK, Settings, say, with_settings
 
 spool = App(name="spool", help="Visits that are not in the database yet.")
 
 
 @spool.command(name="drain")
 @with_settings
-async def drain_spool(settings: "Settings", directory: Path, /) -> int:
+async def drain_spool(settings: Settings, directory: Path, /) -> int:
     """Move the visits of a node that will not come back to the database.
 
     Run it with the settings of the service. Run it again after a failure: each visit is counted once.
