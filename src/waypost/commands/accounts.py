@@ -9,6 +9,7 @@ from waypost.commands.runner import (
     EXIT_USAGE,
     AccountArgument,
     AccountOption,
+    FlagOption,
     JsonOption,
     Settings,
     say,
@@ -32,12 +33,7 @@ async def create_account(
     *,
     name: Annotated[str, Parameter(show_default=False, help="Name of the person. Default: from the email.")] = "",
     password_stdin: Annotated[
-        bool,
-        Parameter(
-            negative="",
-            show_default=False,
-            help="Read a password of 10 to 1,024 characters from stdin.",
-        ),
+        FlagOption, Parameter(help="Read a password of 10 to 1,024 characters from stdin.")
     ] = False,
     plan: Annotated[PlanOption | None, Parameter(help="Plan. Default: WAYPOST_DEFAULT_PLAN.")] = None,
     json: JsonOption = False,
@@ -45,20 +41,19 @@ async def create_account(
     """Create an account."""
     from waypost import accounts
     from waypost.commands import output
-    from waypost.commands.database import open_database
-    from waypost.kit import clock
+    from waypost.commands.database import open_deps
 
     password = _read_new_password(email.strip(), name) if password_stdin else None
     if password_stdin and password is None:
         return EXIT_USAGE
-    async with open_database(settings) as db:
+    async with open_deps(settings) as deps:
         created = await accounts.create_account(
-            db,
+            deps.db,
             email=email,
             name=name or email.partition("@")[0],
-            plan=plan or settings.default_plan,
-            now=clock.now(),
-            trial_days=settings.trial_days,
+            plan=plan or deps.new_plan,
+            now=deps.clock(),
+            trial_days=deps.trial_days,
             password_hash=None if password is None else await accounts.hash_password(password),
         )
     output.write(output.account_json(created), as_json=json)
@@ -79,17 +74,15 @@ async def set_plan(
     """Change an account's plan."""
     from waypost import accounts
     from waypost.commands import output
-    from waypost.commands.database import get_account, open_database, parse_time
-    from waypost.kit import clock
+    from waypost.commands.database import get_account, open_deps, parse_time
     from waypost.kit.errors import Invalid
 
     if trial_ends_at is not None and plan != "trial":
         raise Invalid({"--trial-ends-at": [f"The plan {plan} has no trial: remove the option."]})
     ends_at = parse_time("--trial-ends-at", trial_ends_at)
-    async with open_database(settings) as db:
-        owner = await get_account(db, email)
-        days = settings.trial_days
-        changed = await accounts.set_plan(db, owner.id, plan, now=clock.now(), trial_ends_at=ends_at, trial_days=days)
+    async with open_deps(settings) as deps:
+        owner, now, days = await get_account(deps.db, email), deps.clock(), deps.trial_days
+        changed = await accounts.set_plan(deps.db, owner.id, plan, now=now, trial_ends_at=ends_at, trial_days=days)
     output.write(output.account_json(changed), as_json=json)
 
 
@@ -147,15 +140,13 @@ async def list_accounts(settings: Settings, *, json: JsonOption = False) -> None
 @with_settings
 async def sign_in_link(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in the first person who opens it, within 15 minutes."""
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.sign_in import service as sign_in
     from waypost.commands import output
-    from waypost.commands.database import get_person, open_database
-    from waypost.kit import clock
+    from waypost.commands.database import get_person, open_deps
 
-    async with open_database(settings) as db:
-        person = await get_person(db, email)
-        link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), person.id)
+    async with open_deps(settings) as deps:
+        person = await get_person(deps.db, email)
+        link = await sign_in.create_sign_in_link(deps, person.id)
     output.write({"email": person.email, "url": link}, as_json=json)
     say_if_url_is_assumed(settings)
 
@@ -165,16 +156,14 @@ async def sign_in_link(settings: Settings, email: AccountArgument, /, *, json: J
 async def remove_second_factor(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Remove second factor, passkeys and single sign-on of a person who has lost them, and sign them out everywhere."""
     from waypost import logs
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.second_factor import service
     from waypost.commands import output
-    from waypost.commands.database import get_person, open_database
-    from waypost.kit import clock
+    from waypost.commands.database import get_person, open_deps
 
     logs.configure()  # a notice that is not sent is logged
-    async with open_database(settings) as db:
-        person = await get_person(db, email)
-        await service.remove_by_command(new_deps(settings, db, clock.now), person)
+    async with open_deps(settings) as deps:
+        person = await get_person(deps.db, email)
+        await service.remove_by_command(deps, person)
     output.write({"email": person.email, "second_factor": False}, as_json=json)
 
 
@@ -182,15 +171,12 @@ async def remove_second_factor(settings: Settings, email: AccountArgument, /, *,
 @with_settings
 async def invite(settings: Settings, email: AccountArgument, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if email is set up."""
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.rules import normalize_email
     from waypost.accounts.setup import signup
     from waypost.commands import output
-    from waypost.commands.database import open_database
-    from waypost.kit import clock
+    from waypost.commands.database import open_deps
 
-    async with open_database(settings) as db:
-        deps = new_deps(settings, db, clock.now)
+    async with open_deps(settings) as deps:
         invitation = await signup.invite(deps, email)
     output.write({"email": normalize_email(email), "url": invitation.url}, as_json=json)
     say_if_url_is_assumed(settings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from waypost import accounts
 from waypost.accounts import Account, Person
+from waypost.accounts.auth_deps import Deps, new_deps
 from waypost.context import Context
 from waypost.database import Database
 from waypost.database.schema import is_usable, pending
@@ -38,6 +39,13 @@ async def open_database(settings: Settings) -> AsyncIterator[Database]:
         yield db
     finally:
         await db.close()
+
+
+@asynccontextmanager
+async def open_deps(settings: Settings) -> AsyncIterator[Deps]:
+    """For commands that change people and accounts. Raises as `open_database`."""
+    async with open_database(settings) as db:
+        yield new_deps(settings, db, clock.now)
 
 
 @asynccontextmanager

@@ -44,18 +44,14 @@ async def add_member(
     json: JsonOption = False,
 ) -> None:
     """Add a person to an account. It works at once: nobody has to accept an invitation."""
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.members import service as members
     from waypost.audit import Actor
     from waypost.commands import output
-    from waypost.commands.database import get_account, open_database
-    from waypost.kit import clock
+    from waypost.commands.database import get_account, open_deps
 
-    async with open_database(settings) as db:
-        found = await get_account(db, account)
-        added = await members.add(
-            new_deps(settings, db, clock.now), Actor.command(found.id, "waypost member add"), email, role
-        )
+    async with open_deps(settings) as deps:
+        found = await get_account(deps.db, account)
+        added = await members.add(deps, Actor.command(found.id, "waypost member add"), email, role)
     output.write(output.member_json(added), as_json=json)
     say(f"Without a password or passkey, they sign in with: waypost account sign-in-link {added.person.email}")
 
@@ -72,16 +68,13 @@ async def change_role(
     json: JsonOption = False,
 ) -> None:
     """Change the role of a member. It applies to the next request."""
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.members import service as members
     from waypost.audit import Actor
     from waypost.commands import output
-    from waypost.commands.database import get_account, open_database
-    from waypost.kit import clock
+    from waypost.commands.database import get_account, open_deps
 
-    async with open_database(settings) as db:
-        deps = new_deps(settings, db, clock.now)
-        found = await get_account(db, account)
+    async with open_deps(settings) as deps:
+        found = await get_account(deps.db, account)
         person_id = await _get_member(deps, found.id, email)
         changed = await members.change_role(deps, Actor.command(found.id, "waypost member role"), person_id, role)
     output.write(output.member_json(changed), as_json=json)
@@ -105,16 +98,13 @@ async def remove_member(
     json: JsonOption = False,
 ) -> None:
     """Remove a member from an account. Their sessions and keys lose it at once."""
-    from waypost.accounts.auth_deps import new_deps
     from waypost.accounts.members import service as members
     from waypost.audit import Actor
     from waypost.commands import output
-    from waypost.commands.database import get_account, open_database
-    from waypost.kit import clock
+    from waypost.commands.database import get_account, open_deps
 
-    async with open_database(settings) as db:
-        deps = new_deps(settings, db, clock.now)
-        found = await get_account(db, account)
+    async with open_deps(settings) as deps:
+        found = await get_account(deps.db, account)
         person_id = await _get_member(deps, found.id, email)
         receiver = None if keys_to is None else await _get_member(deps, found.id, keys_to)
         removed = await members.remove(
