@@ -12,35 +12,7 @@ from waypost.kit.outbound_proxy import ProxyServer, parse_proxy_url
 from waypost.kit.proxies import Network
 from waypost.kit.slug_style import DEFAULT_SLUGS, LONGEST, SHORTEST, SlugAlphabet
 from waypost.kit.urls import BadUrl, PrivateNames, canonical
-from waypost.settings.formats import (
-    Allowed,
-    ApiUrl,
-    BrandColor,
-    BrandLogo,
-    ClickHouseUrl,
-    ClusterName,
-    DatabaseUrl,
-    Directory,
-    DocsUrl,
-    EmailAddress,
-    File,
-    ForwardedParameters,
-    GroupRoles,
-    HostName,
-    HttpsUrl,
-    IssuerUrl,
-    MailServer,
-    Networks,
-    Origin,
-    Prices,
-    ProxyUrl,
-    Secret,
-    SecretKeys,
-    Sender,
-    ShortLinkHost,
-    Strings,
-    Waits,
-)
+from waypost.settings import formats
 from waypost.settings.mail_server import SmtpServer, parse_sender, parse_smtp_url
 from waypost.settings.reserved import INFRASTRUCTURE, RESERVED
 
@@ -52,67 +24,67 @@ _THIS_MACHINE: list[Network] = [ip_network("127.0.0.1/32"), ip_network("::1/128"
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    base_url: Origin = "http://localhost:8000"
-    shared_domain: ShortLinkHost = ""
+    base_url: formats.Origin = "http://localhost:8000"
+    shared_domain: formats.ShortLinkHost = ""
     ignore_case: bool = True
-    forward_query: ForwardedParameters = "none"
+    forward_query: formats.ForwardedParameters = "none"
     forward_path: bool = False
     slug_length: int = Field(DEFAULT_SLUGS.length, ge=SHORTEST, le=LONGEST)
     slug_alphabet: SlugAlphabet = DEFAULT_SLUGS.alphabet
-    data_dir: Directory = Path("./data")
-    database_url: DatabaseUrl = ""
-    clickhouse_url: ClickHouseUrl = ""
-    clickhouse_cluster: ClusterName = ""
-    secret_key: SecretKeys = None
-    trusted_proxies: Networks = []
+    data_dir: formats.Directory = Path("./data")
+    database_url: formats.DatabaseUrl = ""
+    clickhouse_url: formats.ClickHouseUrl = ""
+    clickhouse_cluster: formats.ClusterName = ""
+    secret_key: formats.SecretKeys = None
+    trusted_proxies: formats.Networks = []
     destination_check: Literal["required", "lenient"] = "required"
     link_check_days: int = Field(7, ge=0, le=365)
-    outbound_allow: Allowed = []
-    outbound_ca_file: File = None
-    outbound_proxy: ProxyUrl = None
-    dns_servers: Strings = []
-    cname_target: HostName = ""
+    outbound_allow: formats.Allowed = []
+    outbound_ca_file: formats.File = None
+    outbound_proxy: formats.ProxyUrl = None
+    dns_servers: formats.Strings = []
+    cname_target: formats.HostName = ""
     tls: bool = False
     tls_port: int = Field(443, ge=1, le=65_535)
-    acme_directory: HttpsUrl = AnyUrl("https://acme-v02.api.letsencrypt.org/directory")
-    acme_email: EmailAddress = ""
-    webhook_backoff: Waits = [10, 30, 60, 300]
+    acme_directory: formats.HttpsUrl = AnyUrl("https://acme-v02.api.letsencrypt.org/directory")
+    acme_email: formats.EmailAddress = ""
+    webhook_backoff: formats.Waits = [10, 30, 60, 300]
     webhook_timeout: float = Field(10, gt=0, le=60)
-    smtp_url: MailServer = None
-    mail_from: Sender = ""
-    contact_email: EmailAddress = ""
-    owner_email: EmailAddress = ""
-    owner_password: Secret = None
+    smtp_url: formats.MailServer = None
+    mail_from: formats.Sender = ""
+    contact_email: formats.EmailAddress = ""
+    owner_email: formats.EmailAddress = ""
+    owner_password: formats.Secret = None
     signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
-    oidc_issuer: IssuerUrl = ""
+    oidc_issuer: formats.IssuerUrl = ""
     oidc_client_id: str = ""
-    oidc_client_secret: Secret = None
+    oidc_client_secret: formats.Secret = None
     oidc_groups_claim: str = Field("groups", min_length=1)
-    oidc_roles: GroupRoles = []
+    oidc_roles: formats.GroupRoles = []
     oidc_account: str = ""
     password_sign_in: bool = True
-    safe_browsing_key: Secret = None
-    safe_browsing_url: ApiUrl = AnyUrl("https://safebrowsing.googleapis.com")
-    meta_url: ApiUrl = AnyUrl("https://graph.facebook.com")
-    tiktok_url: ApiUrl = AnyUrl("https://business-api.tiktok.com")
-    pinterest_url: ApiUrl = AnyUrl("https://api.pinterest.com")
-    stripe_secret_key: Secret = None
-    stripe_webhook_secret: Secret = None
-    stripe_prices: Prices = []
-    stripe_url: ApiUrl = AnyUrl("https://api.stripe.com")
-    blocklist: File = None
-    geoip_database: File = None
+    safe_browsing_key: formats.Secret = None
+    safe_browsing_url: formats.ApiUrl = AnyUrl("https://safebrowsing.googleapis.com")
+    meta_url: formats.ApiUrl = AnyUrl("https://graph.facebook.com")
+    tiktok_url: formats.ApiUrl = AnyUrl("https://business-api.tiktok.com")
+    pinterest_url: formats.ApiUrl = AnyUrl("https://api.pinterest.com")
+    stripe_secret_key: formats.Secret = None
+    stripe_webhook_secret: formats.Secret = None
+    stripe_prices: formats.Prices = []
+    stripe_url: formats.ApiUrl = AnyUrl("https://api.stripe.com")
+    blocklist: formats.File = None
+    geoip_database: formats.File = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
     audit_days: int = Field(365, ge=0, le=100_000)
     click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
-    docs_url: DocsUrl = "/help/"
-    brand_color: BrandColor = "#0f766e"
+    docs_url: formats.DocsUrl = "/help/"
+    brand_color: formats.BrandColor = "#0f766e"
     brand_name: str = Field("Waypost", min_length=1, max_length=60)
-    brand_logo: BrandLogo = None
+    brand_logo: formats.BrandLogo = None
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
