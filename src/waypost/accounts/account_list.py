@@ -95,5 +95,5 @@ async def _read(tx: Tx, ids: Sequence[UUID]) -> list[ListedAccount]:
     for row in await tx.execute(query):
         links, image_bytes, members, *times = row[len(ACCOUNT) :]
         last_seen_at = max(filter(None, times), default=None)
-        found.append(ListedAccount(account_from(row[: len(ACCOUNT)]), links, image_bytes, members, last_seen_at))
+        found.append(ListedAccount(account_from(*row[: len(ACCOUNT)]), links, image_bytes, members, last_seen_at))
     return found

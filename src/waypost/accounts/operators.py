@@ -7,7 +7,7 @@ from sqlalchemy import select
 from waypost.accounts.model import Person
 from waypost.accounts.model import people as table
 from waypost.accounts.people import store as people
-from waypost.accounts.people.store import PERSON, person_from
+from waypost.accounts.people.store import PERSON
 from waypost.accounts.rules import normalize_email
 from waypost.database import Database, Tx
 from waypost.kit.errors import or_not_found
@@ -24,4 +24,4 @@ async def set_operator(db: Database, email: str, now: datetime, *, is_operator: 
 
 async def list_operators(tx: Tx) -> list[Person]:
     rows = await tx.execute(select(*PERSON).where(table.c.is_operator).order_by(table.c.email))
-    return [person_from(row) for row in rows]
+    return [Person(*row) for row in rows]

@@ -1,6 +1,5 @@
 """Every statement on `accounts`."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -36,18 +35,18 @@ async def add_account(tx: Tx, account: Account) -> None:
 
 
 async def find_by_email(tx: Tx, email: str) -> Account | None:
-    return _account((await tx.execute(select(*ACCOUNT).where(_accounts.email == email))).one_or_none())
+    return await tx.find(account_from, select(*ACCOUNT).where(_accounts.email == email))
 
 
 async def find_account(tx: Tx, account_id: UUID) -> Account | None:
     """Return the account unless it is deleted."""
-    return _account((await tx.execute(select(*ACCOUNT).where(*_where_not_deleted(account_id)))).one_or_none())
+    return await tx.find(account_from, select(*ACCOUNT).where(*_where_not_deleted(account_id)))
 
 
 async def list_accounts(tx: Tx) -> list[Account]:
     query = select(*ACCOUNT).where(_accounts.deleted_at.is_(None))
     rows = await tx.execute(query.order_by(_accounts.created_at.desc(), _accounts.id.desc()))
-    return [account_from(row) for row in rows]
+    return [account_from(*row) for row in rows]
 
 
 def email_subquery(account_id: ColumnElement[UUID]) -> ScalarSelect[str]:
@@ -91,12 +90,12 @@ async def lock_account(tx: Tx, account_id: UUID) -> None:
 async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Account | None:
     """Return the changed account; None if it is deleted. Raises IntegrityError for an email of another account."""
     statement = update(accounts).where(*_where_not_deleted(account_id)).values(updated_at=now, **values)
-    return _account((await tx.execute(statement.returning(*ACCOUNT))).one_or_none())
+    return await tx.find(account_from, statement.returning(*ACCOUNT))
 
 
 async def change_plan(tx: Tx, account_id: UUID, plan: Plan, now: datetime) -> Account | None:
     statement = update(accounts).where(_accounts.id == account_id).values(updated_at=now, **_plan_values(plan))
-    return _account((await tx.execute(statement.returning(*ACCOUNT))).one_or_none())
+    return await tx.find(account_from, statement.returning(*ACCOUNT))
 
 
 # usage of an account: links update it in their transactions
@@ -148,14 +147,10 @@ async def adjust_image_bytes(tx: Tx, account_id: UUID, difference: int, *, limit
     return (await tx.execute(statement)).rowcount > 0
 
 
-def account_from(row: Sequence[Any]) -> Account:
-    account_id, email, name, *rest = row
-    plan, others = rest[: len(_PLAN)], rest[len(_PLAN) :]
+def account_from(account_id: UUID, email: str, name: str, *columns: Any) -> Account:
+    """Make an account of the columns `ACCOUNT`."""
+    plan, others = columns[: len(_PLAN)], columns[len(_PLAN) :]
     return Account(account_id, email, name, Plan(*plan), *others)
-
-
-def _account(row: Sequence[Any] | None) -> Account | None:
-    return None if row is None else account_from(row)
 
 
 def _where_not_deleted(account_id: UUID) -> tuple[ColumnElement[bool], ...]:

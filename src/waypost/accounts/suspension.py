@@ -9,7 +9,7 @@ from sqlalchemy import Column, ColumnElement, func, literal, select, update
 from waypost.accounts.model import Account, accounts
 from waypost.accounts.store import ACCOUNT, account_from
 from waypost.database import Instant, Tx
-from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.errors import Invalid, or_not_found
 
 MAX_REASON = 500
 
@@ -50,7 +50,4 @@ async def resume(tx: Tx, account_id: UUID) -> Account:
 
 async def _change(tx: Tx, account_id: UUID, **values: Any) -> Account:
     statement = update(accounts).where(accounts.c.id == account_id, accounts.c.deleted_at.is_(None)).values(values)
-    row = (await tx.execute(statement.returning(*ACCOUNT))).one_or_none()
-    if row is None:
-        raise NotFound
-    return account_from(row)
+    return or_not_found(await tx.find(account_from, statement.returning(*ACCOUNT)))

@@ -74,6 +74,13 @@ class Tx:
         type_: type[NamedRow[*tuple[Any, ...]]] = row_type(tuple(each[0] for each in cursor.description or ()))
         return Result(list(map(type_, rows)), cursor.rowcount)
 
+    async def find(
+        self, make: Callable[..., _T], statement: Executable, parameters: Parameters | None = None
+    ) -> _T | None:
+        """Return what `make` makes of the columns of the row; None if there is none."""
+        row = (await self.execute(statement, parameters)).one_or_none()
+        return None if row is None else make(*row)
+
     @overload
     async def scalar(self, statement: TypedReturnsRows[Never], parameters: Parameters | None = None) -> Any | None: ...
 

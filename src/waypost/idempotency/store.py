@@ -17,26 +17,24 @@ _ROW = (_rows.id, _rows.request_id, _rows.digest, _rows.lease_until, _rows.creat
 
 
 async def find(tx: Tx, account: UUID, key: str) -> KeyRow | None:
-    row = (await tx.execute(select(*_ROW).where(_rows.account_id == account, _rows.key == key))).one_or_none()
-    return KeyRow(*row) if row else None
+    return await tx.find(KeyRow, select(*_ROW).where(_rows.account_id == account, _rows.key == key))
 
 
 async def lock(tx: Tx, account: UUID, key: str) -> KeyRow | None:
-    query = select(*_ROW).where(_rows.account_id == account, _rows.key == key).with_for_update()
-    row = (await tx.execute(query)).one_or_none()
-    return KeyRow(*row) if row else None
+    query = select(*_ROW).where(_rows.account_id == account, _rows.key == key)
+    return await tx.find(KeyRow, query.with_for_update())
 
 
 async def add(tx: Tx, account: UUID, key: str, row: KeyRow) -> bool:
     """Return False if the account has the key already."""
-    values = {"account_id": account, "key": key, **_values(row)}
+    values = {"account_id": account, "key": key, **asdict(row)}
     statement = upsert(tx, idempotency_keys).values(values).on_conflict_do_nothing().returning(_rows.id)
     return (await tx.execute(statement)).first() is not None
 
 
 async def replace(tx: Tx, before: UUID, row: KeyRow) -> None:
     """Give a locked key to another attempt."""
-    values = {**_values(row), "status": None, "answer": None, "answer_bytes": 0}
+    values = {**asdict(row), "status": None, "answer": None, "answer_bytes": 0}
     await tx.execute(update(idempotency_keys).where(_rows.id == before).values(values))
 
 
@@ -76,7 +74,3 @@ async def delete_expired(db: Database, clock: Clock) -> bool:
         async with db.write() as tx:
             await tx.execute(delete(idempotency_keys).where(_rows.id.in_(ids)))
     return len(ids) == _BATCH_SIZE
-
-
-def _values(row: KeyRow) -> dict[str, object]:
-    return asdict(row)

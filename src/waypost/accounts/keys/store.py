@@ -58,7 +58,7 @@ async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> tuple[ApiKey, bool]
     """Revoke the key. Return it, and whether it was not revoked yet: revoking it again changes nothing."""
     statement = update(api_keys).where(_keys.id == key_id, _keys.revoked_at.is_(None)).values(revoked_at=now)
     is_new = (await tx.execute(statement)).rowcount > 0
-    key = _key((await tx.execute(select(*_KEY).where(_keys.id == key_id))).one_or_none())
+    key = await tx.find(_key, select(*_KEY).where(_keys.id == key_id))
     return (key, is_new) if key else None
 
 
@@ -88,7 +88,7 @@ async def delete_keys_of_person(tx: Tx, person_id: UUID) -> None:
 
 async def list_keys_of_person(tx: Tx, person_id: UUID) -> list[ApiKey]:
     rows = await tx.execute(select(*_KEY).where(_where_key_of_person(person_id)).order_by(*_NEWEST_FIRST))
-    return [_key_from(row) for row in rows]
+    return [_key(*row) for row in rows]
 
 
 async def count_usable_keys(tx: Tx, account_id: UUID, now: datetime) -> int:
@@ -100,18 +100,17 @@ async def list_keys_page(tx: Tx, account_id: UUID, request: PageRequest, now: da
     usable_first = case((_where_usable(now), 0), else_=1)
     query = select(*_KEY).where(_keys.account_id == account_id).order_by(usable_first, *_NEWEST_FIRST)
     rows = await tx.execute(query.offset(request.offset).limit(request.per_page))
-    return [_key_from(row) for row in rows], int(await tx.scalar(_count_keys(account_id)) or 0)
+    return [_key(*row) for row in rows], int(await tx.scalar(_count_keys(account_id)) or 0)
 
 
 async def find_key(tx: Tx, account_id: UUID, key_id: UUID) -> ApiKey | None:
-    query = select(*_KEY).where(_keys.account_id == account_id, _keys.id == key_id)
-    return _key((await tx.execute(query)).one_or_none())
+    return await tx.find(_key, select(*_KEY).where(_keys.account_id == account_id, _keys.id == key_id))
 
 
 async def list_keys(tx: Tx, account_id: UUID) -> list[ApiKey]:
     """List all keys, newest first, revoked and expired ones included."""
     rows = await tx.execute(select(*_KEY).where(_keys.account_id == account_id).order_by(*_NEWEST_FIRST))
-    return [_key_from(row) for row in rows]
+    return [_key(*row) for row in rows]
 
 
 async def find_key_makers(tx: Tx, key_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
@@ -131,10 +130,10 @@ async def find_api_caller(tx: Tx, digest: str) -> ApiCaller | None:
     if row is None:
         return None
     *fields, role = row
-    key = _key_from(fields[len(ACCOUNT) :])
+    key = _key(*fields[len(ACCOUNT) :])
     if key.created_by is not None and role is None:
         return None
-    return ApiCaller(account_from(fields[: len(ACCOUNT)]), key, role)
+    return ApiCaller(account_from(*fields[: len(ACCOUNT)]), key, role)
 
 
 async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
@@ -143,12 +142,7 @@ async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: t
     await tx.execute(_RECORD_USE, rows)
 
 
-def _key(row: Sequence[Any] | None) -> ApiKey | None:
-    return None if row is None else _key_from(row)
-
-
-def _key_from(row: Sequence[Any]) -> ApiKey:
-    key_id, account_id, name, prefix, scopes, *others = row
+def _key(key_id: UUID, account_id: UUID, name: str, prefix: str, scopes: Sequence[str], *others: Any) -> ApiKey:
     return ApiKey(key_id, account_id, name, prefix, tuple(scopes), *others)
 
 

@@ -73,7 +73,7 @@ _INVITER = and_(
     tables.memberships.c.account_id == _invitations.account_id,
     tables.memberships.c.person_id == _invitations.created_by,
 )
-_OPEN = (
+_OPEN: Select[Any] = (
     select(*_FIELDS, tables.people.c.email, tables.memberships.c.role, tables.accounts.c.name)
     .join_from(invitations, tables.people, tables.people.c.id == _invitations.created_by)
     .join(tables.accounts, tables.accounts.c.id == _invitations.account_id)
@@ -97,28 +97,30 @@ async def renew(tx: Tx, invitation_id: UUID, token: str, **values: Any) -> None:
 
 async def find(tx: Tx, token: str, now: datetime) -> Invitation | None:
     """Return an invitation that was neither accepted nor revoked, and has not expired."""
-    return await _one(tx, _OPEN.where(_invitations.digest == key_format.digest(token), _invitations.expires_at > now))
+    conditions = _invitations.digest == key_format.digest(token), _invitations.expires_at > now
+    return await tx.find(Invitation, _OPEN.where(*conditions))
 
 
 async def find_by_id(tx: Tx, account_id: UUID, invitation_id: UUID) -> Invitation | None:
-    return await _one(tx, _OPEN.where(_invitations.account_id == account_id, _invitations.id == invitation_id))
+    conditions = _invitations.account_id == account_id, _invitations.id == invitation_id
+    return await tx.find(Invitation, _OPEN.where(*conditions))
 
 
 async def find_by_email(tx: Tx, account_id: UUID, email: str, now: datetime) -> Invitation | None:
     conditions = _invitations.account_id == account_id, _invitations.email == email, _invitations.expires_at > now
-    return await _one(tx, _OPEN.where(*conditions).limit(1))
+    return await tx.find(Invitation, _OPEN.where(*conditions).limit(1))
 
 
 async def list_valid(tx: Tx, email: str, now: datetime) -> Sequence[Invitation]:
     """List the invitations of all accounts for the email that were neither accepted nor revoked, nor have expired."""
     rows = await tx.execute(_OPEN.where(_invitations.email == email, _invitations.expires_at > now))
-    return [_invitation(row) for row in rows]
+    return [Invitation(*row) for row in rows]
 
 
 async def list_open(tx: Tx, account_id: UUID) -> Sequence[Invitation]:
     """List what was neither accepted nor revoked, newest first, expired ones included."""
     rows = await tx.execute(_OPEN.where(_invitations.account_id == account_id).order_by(_invitations.id.desc()))
-    return [_invitation(row) for row in rows]
+    return [Invitation(*row) for row in rows]
 
 
 async def count(tx: Tx, account_id: UUID, *, after: datetime) -> tuple[int, int]:
@@ -161,8 +163,7 @@ async def put_offer(tx: Tx, offer: OwnershipOffer) -> None:
 async def find_offer(tx: Tx, account_id: UUID, *, after: datetime) -> OwnershipOffer | None:
     columns = [_offers[name] for name in OwnershipOffer.__dataclass_fields__]
     query = select(*columns).where(_offers.account_id == account_id, _offers.created_at > after)
-    row = (await tx.execute(query)).one_or_none()
-    return None if row is None else OwnershipOffer(*row)
+    return await tx.find(OwnershipOffer, query)
 
 
 async def delete_offer(tx: Tx, account_id: UUID) -> None:
@@ -173,12 +174,3 @@ async def delete_offers_of(tx: Tx, account_id: UUID, person_id: UUID) -> None:
     """Delete the account's offer if the person made it or got it."""
     is_of_person = or_(_offers.person_id == person_id, _offers.offered_by == person_id)
     await tx.execute(delete(ownership_offers).where(_offers.account_id == account_id, is_of_person))
-
-
-async def _one(tx: Tx, query: "Select[Any]") -> Invitation | None:
-    row = (await tx.execute(query)).one_or_none()
-    return None if row is None else _invitation(row)
-
-
-def _invitation(row: Sequence[Any]) -> Invitation:
-    return Invitation(*row)

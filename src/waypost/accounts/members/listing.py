@@ -71,5 +71,4 @@ async def list_page(
 
 async def find(tx: Tx, account_id: UUID, person_id: UUID) -> ListedMember | None:
     query = _LISTED.where(_members.account_id == account_id, _people.id == person_id)
-    row = (await tx.execute(query)).one_or_none()
-    return None if row is None else ListedMember(*row)
+    return await tx.find(ListedMember, query)

@@ -1,6 +1,5 @@
 """Every statement on `memberships`: which person is a member of which account, and with which role."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, delete, insert, select, update
 
 from waypost.accounts import roles
 from waypost.accounts.model import ROLES, Member, Membership, Person, Plan, Role, accounts, memberships, people
-from waypost.accounts.people.store import PERSON, person_from
+from waypost.accounts.people.store import PERSON
 from waypost.accounts.roles import Action
 from waypost.accounts.store import ACCOUNT, account_from
 from waypost.audit import Actor
@@ -50,9 +49,7 @@ async def set_by_groups(tx: Tx, account_id: UUID, person_id: UUID, role: Role, n
 
 
 async def find_member(tx: Tx, account_id: UUID, person_id: UUID) -> Member | None:
-    query = _MEMBER.where(*_match(account_id, person_id))
-    row = (await tx.execute(query)).one_or_none()
-    return None if row is None else _member(row)
+    return await tx.find(_member, _MEMBER.where(*_match(account_id, person_id)))
 
 
 async def require_action(tx: Tx, actor: Actor, action: Action) -> None:
@@ -77,21 +74,21 @@ async def list_owners(tx: Tx, account_id: UUID) -> list[Person]:
     """List the owners, the first one joined first."""
     query = select(*PERSON).join_from(memberships, people).where(_members.account_id == account_id)
     query = query.where(_members.role == "owner").order_by(_members.created_at, people.c.id)
-    return [person_from(row) for row in await tx.execute(query)]
+    return [Person(*row) for row in await tx.execute(query)]
 
 
 async def list_of_person(tx: Tx, person_id: UUID) -> list[Membership]:
     """List the person's accounts, the first one joined first."""
     query = select(*ACCOUNT, _members.role).join_from(memberships, accounts, _ACTIVE)
     query = query.where(_members.person_id == person_id).order_by(_members.created_at, accounts.c.id)
-    return [Membership(account_from(row[:-1]), row[-1]) for row in await tx.execute(query)]
+    return [Membership(account_from(*row[:-1]), row[-1]) for row in await tx.execute(query)]
 
 
 async def list_of_account(tx: Tx, account_id: UUID) -> list[Member]:
     """List the members, owners first, then by name."""
     by_role = case({role: index for index, role in enumerate(reversed(ROLES))}, value=_members.role)
     query = _MEMBER.where(_members.account_id == account_id).order_by(by_role, people.c.name, people.c.id)
-    return [_member(row) for row in await tx.execute(query)]
+    return [_member(*row) for row in await tx.execute(query)]
 
 
 async def follow_owner(tx: Tx, before: Person, after: Person, *, kept_email: str) -> None:
@@ -129,5 +126,5 @@ def _match(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], Colu
     return _members.account_id == account_id, _members.person_id == person_id
 
 
-def _member(row: Sequence[Any]) -> Member:
-    return Member(person_from(row[: len(PERSON)]), *row[len(PERSON) :])
+def _member(*columns: Any) -> Member:
+    return Member(Person(*columns[: len(PERSON)]), *columns[len(PERSON) :])

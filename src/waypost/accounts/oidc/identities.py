@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import Column, ForeignKey, String, Table, Text, UniqueConstraint, delete, insert, select, update
 
 from waypost.accounts.model import Person, people
-from waypost.accounts.people.store import PERSON, person_from
+from waypost.accounts.people.store import PERSON
 from waypost.database import Id, Instant, Tx, metadata
 
 identities = Table(
@@ -25,8 +25,7 @@ _identities = identities.c
 
 async def find_person(tx: Tx, issuer: str, subject: str) -> Person | None:
     query = select(*PERSON).join_from(identities, people, _identities.person_id == people.c.id)
-    row = (await tx.execute(query.where(_identities.issuer == issuer, _identities.subject == subject))).one_or_none()
-    return None if row is None else person_from(row)
+    return await tx.find(Person, query.where(_identities.issuer == issuer, _identities.subject == subject))
 
 
 async def find(tx: Tx, person_id: UUID) -> tuple[str, str] | None:

@@ -1,6 +1,6 @@
 """Every statement on `people`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,11 +23,11 @@ async def add(tx: Tx, person: Person, password_hash: str | None) -> None:
 
 
 async def find(tx: Tx, person_id: UUID) -> Person | None:
-    return _person((await tx.execute(select(*PERSON).where(_people.id == person_id))).one_or_none())
+    return await tx.find(Person, select(*PERSON).where(_people.id == person_id))
 
 
 async def find_by_email(tx: Tx, email: str) -> Person | None:
-    return _person((await tx.execute(select(*PERSON).where(_people.email == email))).one_or_none())
+    return await tx.find(Person, select(*PERSON).where(_people.email == email))
 
 
 async def find_preferences(tx: Tx, email: str) -> Preferences:
@@ -50,7 +50,7 @@ async def exist(tx: Tx) -> bool:
 async def find_with_password(tx: Tx, email: str) -> PersonWithHash:
     """Return (person, password hash)."""
     row = (await tx.execute(select(*PERSON, _people.password_hash).where(_people.email == email))).one_or_none()
-    return (None, None) if row is None else (person_from(row[:-1]), row[-1])
+    return (None, None) if row is None else (Person(*row[:-1]), row[-1])
 
 
 async def find_password_hash(tx: Tx, person_id: UUID) -> str | None:
@@ -74,7 +74,7 @@ async def lock(tx: Tx, person_id: UUID) -> None:
 async def change(tx: Tx, person_id: UUID, now: datetime, **values: Any) -> Person | None:
     """Return the changed person; None if there is none. Raises IntegrityError for an email of another person."""
     statement = update(people).where(_people.id == person_id).values(updated_at=now, **values)
-    return _person((await tx.execute(statement.returning(*PERSON))).one_or_none())
+    return await tx.find(Person, statement.returning(*PERSON))
 
 
 async def delete_members_of(tx: Tx, account_id: UUID) -> list[UUID]:
@@ -92,11 +92,3 @@ async def delete_members_of(tx: Tx, account_id: UUID) -> list[UUID]:
 async def remove(tx: Tx, person_id: UUID) -> None:
     """Delete the person, with their credentials, sessions and invitations."""
     await tx.execute(delete(people).where(_people.id == person_id))
-
-
-def person_from(row: Sequence[Any]) -> Person:
-    return Person(*row)
-
-
-def _person(row: Sequence[Any] | None) -> Person | None:
-    return None if row is None else person_from(row)

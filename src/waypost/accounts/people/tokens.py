@@ -90,15 +90,13 @@ async def use_once(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> Non
 async def find(db: Database, purpose: Purpose, text: str, *, now: datetime) -> OneTimeToken | None:
     """Return a valid token without consuming it."""
     async with db.read() as tx:
-        row = (await tx.execute(select(*_TOKEN).where(*_where_valid(purpose, text, now)))).one_or_none()
-    return None if row is None else OneTimeToken(*row)
+        return await tx.find(OneTimeToken, select(*_TOKEN).where(*_where_valid(purpose, text, now)))
 
 
 async def consume(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> OneTimeToken | None:
     """Delete and return a valid token. Of two concurrent attempts one succeeds."""
     statement = delete(one_time_tokens).where(*_where_valid(purpose, text, now)).returning(*_TOKEN)
-    row = (await tx.execute(statement)).one_or_none()
-    return None if row is None else OneTimeToken(*row)
+    return await tx.find(OneTimeToken, statement)
 
 
 async def find_people_with_token(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:

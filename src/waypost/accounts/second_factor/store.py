@@ -62,8 +62,7 @@ async def is_on(tx: Tx, person_id: UUID) -> bool:
 
 async def find(tx: Tx, person_id: UUID) -> SecondFactor | None:
     left = select(func.count()).select_from(codes).where(_codes.person_id == person_id).scalar_subquery()
-    row = (await tx.execute(select(_factors.created_at, left).where(_factors.person_id == person_id))).one_or_none()
-    return None if row is None else SecondFactor(*row)
+    return await tx.find(SecondFactor, select(_factors.created_at, left).where(_factors.person_id == person_id))
 
 
 async def find_secret(tx: Tx, person_id: UUID) -> Ciphertext | None:

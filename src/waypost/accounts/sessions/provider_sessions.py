@@ -41,8 +41,7 @@ async def connect(tx: Tx, session_id: UUID, provider: ProviderSession) -> None:
 
 async def find(tx: Tx, session_id: UUID) -> ProviderSession | None:
     query = select(*(_provider_sessions[name] for name in ProviderSession.__dataclass_fields__))
-    row = (await tx.execute(query.where(_provider_sessions.session_id == session_id))).one_or_none()
-    return None if row is None else ProviderSession(*row)
+    return await tx.find(ProviderSession, query.where(_provider_sessions.session_id == session_id))
 
 
 def exists_for(session_id: ColumnElement[UUID]) -> Exists:

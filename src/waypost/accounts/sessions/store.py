@@ -37,7 +37,7 @@ from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Caller, MissingFactor, Person, ProviderSession, RequiredFactor, Role, accounts
 from waypost.accounts.oidc import identities
 from waypost.accounts.people import store as people
-from waypost.accounts.people.store import PERSON, person_from
+from waypost.accounts.people.store import PERSON
 from waypost.accounts.second_factor import store as second_factors
 from waypost.accounts.sessions import provider_sessions
 from waypost.accounts.sign_in import passkeys
@@ -198,12 +198,11 @@ async def find(db: Database, token: str, *, now: datetime) -> PersonSession | No
     """Return the active session: a `Session` if it may show an account that the person is a member of."""
     parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
     async with db.point_read() as point_read:
-        row = (await point_read.execute(_FIND, parameters)).one_or_none()
-    session = _session(row)
+        session = await point_read.find(_session, _FIND, parameters)
     is_without_account = session is not None and not isinstance(session, Session) and session.missing is None
     if session and is_without_account and await _show_first_account(db, session):
         async with db.point_read() as point_read:
-            session = _session((await point_read.execute(_FIND, parameters)).one_or_none())
+            session = await point_read.find(_session, _FIND, parameters)
     if session and now - session.seen_at >= _LAST_USE_INTERVAL:
         async with db.write() as tx:
             statement = update(sessions).where(_sessions.id == session.id)
@@ -299,17 +298,15 @@ async def list_active(tx: Tx, person: Person, *, now: datetime) -> list[PersonSe
     return [PersonSession(person, *row) for row in rows]
 
 
-def _session(row: Sequence[Any] | None) -> PersonSession | None:
-    if row is None:
-        return None
-    person, fields = person_from(row[:_PERSON_END]), row[_PERSON_END:_FIELDS_END]
+def _session(*row: Any) -> PersonSession:
+    person, fields = Person(*row[:_PERSON_END]), row[_PERSON_END:_FIELDS_END]
     has_others, *account, role, missing = row[_FIELDS_END:]
     of_person = PersonSession(person, *fields, has_others=bool(has_others))
     if account[0] is None:  # none was chosen, or the person is no longer a member
         return of_person
     if missing is not None:
-        return replace(of_person, missing=MissingFactor(account_from(account), missing))
-    return Session(account_from(account), **vars(of_person), role=role)
+        return replace(of_person, missing=MissingFactor(account_from(*account), missing))
+    return Session(account_from(*account), **vars(of_person), role=role)
 
 
 async def _show_first_account(db: Database, session: PersonSession) -> bool:

@@ -45,8 +45,8 @@ async def find(deps: Deps, person: Person) -> Credentials:
 
 
 async def find_in(tx: Tx, person_id: UUID) -> Credentials:
-    row = (await tx.execute(_FIND, {"person_id": person_id})).one_or_none()
-    return Credentials(*row) if row else Credentials(False, False, False, False)
+    found = await tx.find(Credentials, _FIND, {"person_id": person_id})
+    return found or Credentials(False, False, False, False)
 
 
 async def anybody_has_some(tx: Tx) -> bool:

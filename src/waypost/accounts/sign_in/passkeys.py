@@ -146,8 +146,7 @@ async def list_all(deps: Deps, person: Person) -> list[Passkey]:
 
 async def get(deps: Deps, person: Person, passkey_id: UUID) -> Passkey:
     async with deps.db.read() as tx:
-        row = (await tx.execute(select(*_PASSKEY).where(*_match(person, passkey_id)))).one_or_none()
-    return Passkey(*or_not_found(row))
+        return or_not_found(await tx.find(Passkey, select(*_PASSKEY).where(*_match(person, passkey_id))))
 
 
 async def delete_passkey(deps: Deps, person: Person, passkey_id: UUID, *, ip: str) -> None:
