@@ -1,6 +1,6 @@
 """Who is calling: people, accounts and their members, API keys, rate limits. Does not depend on HTTP."""
 
-from waypost.accounts.keys.caller_cache import CallerCache, invalidating_callers
+from waypost.accounts.keys.caller_cache import CallerCache, changing_callers, invalidating_callers
 from waypost.accounts.limits.limiter import (
     REQUESTS_PER_MINUTE,
     UNKNOWN_PER_MINUTE,

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost import audit
 from waypost.accounts import rules, store
 from waypost.accounts.auth_deps import Deps
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Account, Person
 from waypost.accounts.roles import Action
@@ -46,16 +46,15 @@ async def change_email(deps: Deps, session: Session, email: str) -> None:
 
 
 async def _change(deps: Deps, session: Session, action: Action, **values: str) -> None:
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await store.lock_account(tx, session.account.id)
-            await memberships.require_action(tx, session.actor, action)
-            before = or_not_found(await store.find_account(tx, session.account.id))
-            await _check_email(deps, tx, before, values.get("email", before.email))
-            if changes := audit.compare({name: getattr(before, name) for name in values}, values):
-                now = deps.clock()
-                await store.change(tx, session.account.id, now, **values)
-                await audit.record(tx, session.actor, "account.updated", now, changes=changes)
+    async with changing_callers(deps.db) as tx:
+        await store.lock_account(tx, session.account.id)
+        await memberships.require_action(tx, session.actor, action)
+        before = or_not_found(await store.find_account(tx, session.account.id))
+        await _check_email(deps, tx, before, values.get("email", before.email))
+        if changes := audit.compare({name: getattr(before, name) for name in values}, values):
+            now = deps.clock()
+            await store.change(tx, session.account.id, now, **values)
+            await audit.record(tx, session.actor, "account.updated", now, changes=changes)
 
 
 async def _check_email(deps: Deps, tx: Tx, before: Account, email: str) -> None:

@@ -13,7 +13,7 @@ from waypost.accounts import roles, rules, store
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import format as key_format
 from waypost.accounts.keys import store as key_store
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
 from waypost.accounts.people import past_emails
@@ -91,13 +91,12 @@ async def set_plan(
 ) -> Account:
     """`actor`: by default the command."""
     new_plan = rules.build_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
-    with invalidating_callers(db):
-        async with db.write() as tx:
-            before = or_not_found(await store.find_account(tx, account_id))
-            if changes := audit.compare(before.plan, new_plan):
-                actor = actor or Actor.command(account_id, "waypost account plan")
-                await audit.record(tx, actor, "plan.updated", now, changes=changes)
-            return or_not_found(await store.change_plan(tx, account_id, new_plan, now))
+    async with changing_callers(db) as tx:
+        before = or_not_found(await store.find_account(tx, account_id))
+        if changes := audit.compare(before.plan, new_plan):
+            actor = actor or Actor.command(account_id, "waypost account plan")
+            await audit.record(tx, actor, "plan.updated", now, changes=changes)
+        return or_not_found(await store.change_plan(tx, account_id, new_plan, now))
 
 
 async def get_account(db: Database, email: str) -> Account:
@@ -168,13 +167,12 @@ async def add_key(
 
 async def revoke_key(db: Database, key_id: UUID, *, now: datetime, session: sessions.Session | None = None) -> ApiKey:
     """`session`: of the person who revokes the key; otherwise a command does. Raises NotFound."""
-    with invalidating_callers(db):
-        async with db.write() as tx:
-            key, is_new = or_not_found(await key_store.revoke_key(tx, key_id, now))
-            if is_new:
-                actor = session.actor if session else Actor.command(key.account_id, "waypost key revoke")
-                await audit.record(tx, actor, "key.revoked", now, Item(key.id, key.name))
-            return key
+    async with changing_callers(db) as tx:
+        key, is_new = or_not_found(await key_store.revoke_key(tx, key_id, now))
+        if is_new:
+            actor = session.actor if session else Actor.command(key.account_id, "waypost key revoke")
+            await audit.record(tx, actor, "key.revoked", now, Item(key.id, key.name))
+        return key
 
 
 async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
@@ -210,7 +208,7 @@ async def get_person(db: Database, email: str) -> Person:
 async def mark_account_deleted(deps: Deps, tx: Tx, account_id: UUID) -> None:
     """Delete keys and members, and make the row anonymous. `delete_account_row` deletes it.
 
-    People who are members of no other account are deleted. Call it inside `invalidating_callers`. Raises NotFound if
+    People who are members of no other account are deleted. Call it in `changing_callers`. Raises NotFound if
     the account is already deleted.
     """
     now = deps.clock()

@@ -38,13 +38,13 @@ def message(account: Account, contact: str) -> str:
 
 
 async def suspend(tx: Tx, account_id: UUID, reason: str, now: datetime) -> Account:
-    """Suspend the account, or change the reason. Raises NotFound. Call it inside `invalidating_callers`."""
+    """Suspend the account, or change the reason. Raises NotFound. Call it in `changing_callers`."""
     since = func.coalesce(accounts.c.suspended_at, literal(now, Instant))
     return await _change(tx, account_id, suspended_at=since, suspended_reason=reason)
 
 
 async def resume(tx: Tx, account_id: UUID) -> Account:
-    """Raises NotFound. Call it inside `invalidating_callers`."""
+    """Raises NotFound. Call it in `changing_callers`."""
     return await _change(tx, account_id, suspended_at=None, suspended_reason=None)
 
 

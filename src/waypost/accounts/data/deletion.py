@@ -49,20 +49,19 @@ async def start(deps: Deps, session: Session) -> None:
     Raises Forbidden, and NotFound if it is already deleted.
     """
     db, account_id, now = deps.db, session.account.id, deps.clock()
-    with accounts.invalidating_callers(db):
-        async with db.write() as tx:
-            await accounts.lock_account(tx, account_id)
-            await memberships.require_action(tx, session.actor, "account.delete")
-            owners = await memberships.list_owners(tx, account_id)
-            await accounts.mark_account_deleted(deps, tx, account_id)
-            await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
-            await plan.cancel_later(tx, account_id, now)
-            deleted = await links_of_account.delete_batch(
-                deps.context.routes, tx, account_id, now, batch_size=DELETED_AT_ONCE, skip_locked=True
-            )
-            images = [link.og_image_file_name for link in deleted if link.og_image_file_name]
-            first = {"phase": _PHASES[0], "images": images}  # only this job knows these images now
-            await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
+    async with accounts.changing_callers(db) as tx:
+        await accounts.lock_account(tx, account_id)
+        await memberships.require_action(tx, session.actor, "account.delete")
+        owners = await memberships.list_owners(tx, account_id)
+        await accounts.mark_account_deleted(deps, tx, account_id)
+        await _notify(deps, tx, session, owners)  # afterwards: it deletes unsent emails of people it deletes
+        await plan.cancel_later(tx, account_id, now)
+        deleted = await links_of_account.delete_batch(
+            deps.context.routes, tx, account_id, now, batch_size=DELETED_AT_ONCE, skip_locked=True
+        )
+        images = [link.og_image_file_name for link in deleted if link.og_image_file_name]
+        first = {"phase": _PHASES[0], "images": images}  # only this job knows these images now
+        await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
 
 
 async def _notify(deps: Deps, tx: Tx, session: Session, owners: Sequence[Person]) -> None:

@@ -8,7 +8,7 @@ import contextlib
 import mmap
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from uuid import UUID
 from waypost.accounts.keys import format as key_format
 from waypost.accounts.keys import store as key_store
 from waypost.accounts.model import ApiCaller
-from waypost.database import Database
+from waypost.database import Database, Tx
 
 _VERSION_SIZE = 8
 _MAX_CACHED = 10_000
@@ -57,6 +57,14 @@ def invalidating_callers(db: Database) -> Iterator[None]:
     finally:
         if version:
             version.change()
+
+
+@contextlib.asynccontextmanager
+async def changing_callers(db: Database) -> AsyncIterator[Tx]:
+    """Open a transaction that changes what callers may do."""
+    with invalidating_callers(db):
+        async with db.write() as tx:
+            yield tx
 
 
 class CallerCache:

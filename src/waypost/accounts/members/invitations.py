@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost import audit
 from waypost.accounts import emails, roles, rules, store
 from waypost.accounts.auth_deps import Deps
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import invitation_store
 from waypost.accounts.members import service as members
 from waypost.accounts.members import store as memberships
@@ -142,15 +142,14 @@ async def has_sign_in(deps: Deps, invitation: Invitation) -> bool:
 async def accept(deps: Deps, session: PersonSession, token: str) -> None:
     """Join the account, and show it. Raises NotFound, and Invalid for another email and an unconfirmed one."""
     person = session.person
-    with invalidating_callers(deps.db):  # keys of an earlier membership
-        async with deps.db.write() as tx:
-            invitation = await _get_locked(deps, tx, token)
-            if deps.sends_mail and person.confirmed_at is None:
-                raise Invalid({"body": [UNCONFIRMED]})
-            if invitation.email not in (None, person.email):
-                raise Invalid({"body": [OTHER_EMAIL.format(invitation.email, person.email)]})
-            await _join(deps, tx, invitation, person, session.request_ip)
-            await sessions.show_account(tx, session, invitation.account_id)
+    async with changing_callers(deps.db) as tx:  # keys of an earlier membership
+        invitation = await _get_locked(deps, tx, token)
+        if deps.sends_mail and person.confirmed_at is None:
+            raise Invalid({"body": [UNCONFIRMED]})
+        if invitation.email not in (None, person.email):
+            raise Invalid({"body": [OTHER_EMAIL.format(invitation.email, person.email)]})
+        await _join(deps, tx, invitation, person, session.request_ip)
+        await sessions.show_account(tx, session, invitation.account_id)
 
 
 async def sign_up(

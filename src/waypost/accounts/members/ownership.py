@@ -6,7 +6,7 @@ from uuid import UUID
 from waypost import audit
 from waypost.accounts import emails, store
 from waypost.accounts.auth_deps import Deps
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import invitation_store
 from waypost.accounts.members import service as members
 from waypost.accounts.members import store as memberships
@@ -48,18 +48,17 @@ async def find(deps: Deps, account_id: UUID) -> OwnershipOffer | None:
 async def accept(deps: Deps, session: Session) -> None:
     """Become an owner. Raises NotFound if there is no offer, also if who made it is no longer an owner."""
     account_id, person_id = session.account.id, session.person.id
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await store.lock_account(tx, account_id)
-            found = await _find(deps, tx, account_id)
-            if found is None or found.person_id != person_id:
-                raise NotFound
-            member = or_not_found(await memberships.find_member(tx, account_id, person_id))
-            former = or_not_found(await memberships.find_member(tx, account_id, found.offered_by))
-            await invitation_store.delete_offer(tx, account_id)
-            await members.set_role(deps, tx, session.actor, member, "owner")
-            if found.role_after != "owner":
-                await members.set_role(deps, tx, session.actor, former, found.role_after)
+    async with changing_callers(deps.db) as tx:
+        await store.lock_account(tx, account_id)
+        found = await _find(deps, tx, account_id)
+        if found is None or found.person_id != person_id:
+            raise NotFound
+        member = or_not_found(await memberships.find_member(tx, account_id, person_id))
+        former = or_not_found(await memberships.find_member(tx, account_id, found.offered_by))
+        await invitation_store.delete_offer(tx, account_id)
+        await members.set_role(deps, tx, session.actor, member, "owner")
+        if found.role_after != "owner":
+            await members.set_role(deps, tx, session.actor, former, found.role_after)
 
 
 async def withdraw(deps: Deps, session: Session) -> None:

@@ -17,7 +17,7 @@ from waypost import audit, mail
 from waypost.accounts import account_settings, emails, roles, rules, store
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import store as key_store
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import invitation_store
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import ROLES, Member, Person, Role
@@ -64,14 +64,13 @@ async def add(deps: Deps, actor: Actor, email: str, role: Role) -> Member:
 async def change_role(deps: Deps, actor: Actor, person_id: UUID, role: Role) -> Member:
     """Give a member another role. Raises NotFound, Forbidden, and Conflict for the last owner."""
     account_id = actor.account_id
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await store.lock_account(tx, account_id)
-            member = or_not_found(await memberships.find_member(tx, account_id, person_id))
-            if member.role == role:
-                return member
-            await memberships.require_action(tx, actor, roles.action_to_change(member.role, role))
-            await set_role(deps, tx, actor, member, role)
+    async with changing_callers(deps.db) as tx:
+        await store.lock_account(tx, account_id)
+        member = or_not_found(await memberships.find_member(tx, account_id, person_id))
+        if member.role == role:
+            return member
+        await memberships.require_action(tx, actor, roles.action_to_change(member.role, role))
+        await set_role(deps, tx, actor, member, role)
     return Member(member.person, role, member.joined_at)
 
 
@@ -82,9 +81,8 @@ async def remove(deps: Deps, actor: Actor, person_id: UUID, *, keys_to: UUID | N
     names. Nobody who leaves hands over keys: they could go on using them with the rights of another. Raises NotFound,
     Forbidden, Conflict for the last owner, and Invalid for a receiver who may not have keys.
     """
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            return await _remove(deps, tx, actor, person_id, keys_to)
+    async with changing_callers(deps.db) as tx:
+        return await _remove(deps, tx, actor, person_id, keys_to)
 
 
 async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role | None) -> None:
@@ -92,28 +90,27 @@ async def follow_groups(deps: Deps, account_id: UUID, person: Person, role: Role
 
     The last owner stays. The account keeps its email, by which the operator's setting names it.
     """
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await store.lock_account(tx, account_id)
-            before = await memberships.find(tx, account_id, person.id)
-            if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
-                return
-            if role is None and not await memberships.find_by_groups(tx, account_id, person.id):
-                return
-            if before not in (None, role):
-                await _end_pending(tx, account_id, person, role, deps.clock())
-            if role is not None:
-                await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
-            else:
-                await key_store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
-                await memberships.remove(tx, account_id, person.id)
-                await sessions.leave_account(tx, person.id, account_id)
-            if before == role:
-                return
-            actor = Actor.system(account_id, "single sign-on")
-            await record(tx, actor, person, before, role, deps.clock())
-            if "owner" in (before, role):
-                await _notify_owners(deps, tx, actor, person, role)
+    async with changing_callers(deps.db) as tx:
+        await store.lock_account(tx, account_id)
+        before = await memberships.find(tx, account_id, person.id)
+        if before == "owner" != role and len(await memberships.list_owners(tx, account_id)) == 1:
+            return
+        if role is None and not await memberships.find_by_groups(tx, account_id, person.id):
+            return
+        if before not in (None, role):
+            await _end_pending(tx, account_id, person, role, deps.clock())
+        if role is not None:
+            await memberships.set_by_groups(tx, account_id, person.id, role, deps.clock())
+        else:
+            await key_store.revoke_keys_of_member(tx, account_id, person.id, deps.clock())
+            await memberships.remove(tx, account_id, person.id)
+            await sessions.leave_account(tx, person.id, account_id)
+        if before == role:
+            return
+        actor = Actor.system(account_id, "single sign-on")
+        await record(tx, actor, person, before, role, deps.clock())
+        if "owner" in (before, role):
+            await _notify_owners(deps, tx, actor, person, role)
 
 
 async def delete_person(deps: Deps, person: Person, ip: str) -> None:
@@ -121,15 +118,14 @@ async def delete_person(deps: Deps, person: Person, ip: str) -> None:
 
     Raises Conflict for the last owner of an account.
     """
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            joined = await memberships.list_of_person(tx, person.id)
-            for account_id in sorted(each.account.id for each in joined):
-                actor = Actor(account_id, "person", person.id, person.email, ip)
-                await _remove(deps, tx, actor, person.id, None)
-            await past_emails.record(tx, deps.email_digest_keys, person, None, deps.clock())
-            await people.remove(tx, person.id)
-            await mail.delete_unsent(tx, person.id)
+    async with changing_callers(deps.db) as tx:
+        joined = await memberships.list_of_person(tx, person.id)
+        for account_id in sorted(each.account.id for each in joined):
+            actor = Actor(account_id, "person", person.id, person.email, ip)
+            await _remove(deps, tx, actor, person.id, None)
+        await past_emails.record(tx, deps.email_digest_keys, person, None, deps.clock())
+        await people.remove(tx, person.id)
+        await mail.delete_unsent(tx, person.id)
 
 
 async def set_role(deps: Deps, tx: Tx, actor: Actor, member: Member, role: Role) -> None:

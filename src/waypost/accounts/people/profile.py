@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost import audit
 from waypost.accounts import emails, rules, store
 from waypost.accounts.auth_deps import Deps
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import Person, Plan
 from waypost.accounts.people import audit_entries as person_audit
@@ -34,14 +34,13 @@ async def change_name(deps: Deps, session: PersonSession, name: str) -> None:
     if not name:
         raise Invalid({"name": ["Enter a name."]})
     rules.check_email_and_name(person.email, name)
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await memberships.follow_owner(
-                tx, person, replace(person, name=name, updated_at=now), kept_email=deps.oidc_account
-            )
-            await people.change(tx, person.id, now, name=name)
-            if changes := audit.compare({"name": person.name}, {"name": name}):
-                await person_audit.record(tx, person, session.request_ip, "person.updated", now, changes=changes)
+    async with changing_callers(deps.db) as tx:
+        await memberships.follow_owner(
+            tx, person, replace(person, name=name, updated_at=now), kept_email=deps.oidc_account
+        )
+        await people.change(tx, person.id, now, name=name)
+        if changes := audit.compare({"name": person.name}, {"name": name}):
+            await person_audit.record(tx, person, session.request_ip, "person.updated", now, changes=changes)
 
 
 async def change_preferences(deps: Deps, session: PersonSession, chosen: Mapping[str, str]) -> None:
@@ -67,9 +66,8 @@ async def change_email(deps: Deps, session: PersonSession, email: str) -> bool:
             await _send_change_confirmation(deps, tx, person, email)
         return False
     try:
-        with invalidating_callers(deps.db):
-            async with deps.db.write() as tx:
-                await _set_email(deps, tx, person, email, session.request_ip)
+        async with changing_callers(deps.db) as tx:
+            await _set_email(deps, tx, person, email, session.request_ip)
     except IntegrityError:
         raise Invalid({"email": [EMAIL_TAKEN]}) from None
     return True
@@ -108,19 +106,18 @@ async def confirm(deps: Deps, text: str, *, ip: str) -> Person:
     Raises NotFound if the link is no longer valid, and Invalid if another person or account has the email.
     """
     now = deps.clock()
-    with invalidating_callers(deps.db):
-        try:
-            async with deps.db.write() as tx:
-                if token := await tokens.consume(tx, "confirm", text, now=now):
-                    person = await people.find_by_email(tx, token.email or "")
-                    if person is None or person.id != token.person_id:
-                        raise NotFound  # the person's email was changed
-                    return await confirm_email(deps, tx, person)
-                token = or_not_found(await tokens.consume(tx, "change_email", text, now=now))
-                person = await people.find(tx, token.person_id) if token.person_id else None
-                return await _set_email(deps, tx, or_not_found(person), token.email or "", ip)
-        except IntegrityError:
-            raise Invalid({"email": [EMAIL_TAKEN]}) from None
+    try:
+        async with changing_callers(deps.db) as tx:
+            if token := await tokens.consume(tx, "confirm", text, now=now):
+                person = await people.find_by_email(tx, token.email or "")
+                if person is None or person.id != token.person_id:
+                    raise NotFound  # the person's email was changed
+                return await confirm_email(deps, tx, person)
+            token = or_not_found(await tokens.consume(tx, "change_email", text, now=now))
+            person = await people.find(tx, token.person_id) if token.person_id else None
+            return await _set_email(deps, tx, or_not_found(person), token.email or "", ip)
+    except IntegrityError:
+        raise Invalid({"email": [EMAIL_TAKEN]}) from None
 
 
 async def confirm_email(deps: Deps, tx: Tx, person: Person) -> Person:

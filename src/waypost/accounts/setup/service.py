@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost import audit
 from waypost.accounts.auth_deps import Deps
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import store as memberships
 from waypost.accounts.model import AuthenticationResult, Person, SignInClient
 from waypost.accounts.people import audit_entries as person_audit
@@ -50,10 +50,9 @@ async def complete(
     signup.check(owner, password)
     hashed = await passwords.hash_password(password, client)
     try:
-        with invalidating_callers(deps.db):
-            async with deps.db.write() as tx:
-                await first_start.lock(tx)
-                return await _replace_placeholders(tx, owner, hashed, ip)
+        async with changing_callers(deps.db) as tx:
+            await first_start.lock(tx)
+            return await _replace_placeholders(tx, owner, hashed, ip)
     except IntegrityError:
         raise Invalid({"email": [profile.EMAIL_EXISTS]}) from None
 

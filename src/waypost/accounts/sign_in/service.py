@@ -10,7 +10,7 @@ from uuid import UUID
 from waypost.accounts import emails, rules
 from waypost.accounts.auth_deps import Deps
 from waypost.accounts.keys import store as key_store
-from waypost.accounts.keys.caller_cache import invalidating_callers
+from waypost.accounts.keys.caller_cache import changing_callers, invalidating_callers
 from waypost.accounts.model import ApiKey, AuthenticationResult, Person, PersonWithHash, SignInClient
 from waypost.accounts.oidc import identities
 from waypost.accounts.people import audit_entries as person_audit
@@ -158,19 +158,18 @@ async def change_password(
     if known.has_password or not (known.is_empty or is_recent(deps, session)):
         await _check_own_password(deps, session, current)
     hashed = await _hash_new(person, password)
-    with invalidating_callers(deps.db):
-        async with deps.db.write() as tx:
-            await people.lock(tx, person.id)
-            if not await sessions.is_active(tx, session):  # ended by a concurrent change
-                raise Invalid({"current_password": [WRONG_PASSWORD]})
-            if await credentials.find_in(tx, person.id) != known:  # a passkey was added concurrently
-                raise Invalid({"body": [CONFIRM_FIRST]})
-            await _set_password(deps, tx, person, hashed)
-            await sessions.end_others(tx, session)
-            if revoke_keys:
-                await key_store.revoke_keys_of_person(tx, person.id, deps.clock())
-            details = {"revoked": "API keys"} if revoke_keys else None
-            await person_audit.record(tx, person, session.request_ip, "password.changed", deps.clock(), details=details)
+    async with changing_callers(deps.db) as tx:
+        await people.lock(tx, person.id)
+        if not await sessions.is_active(tx, session):  # ended by a concurrent change
+            raise Invalid({"current_password": [WRONG_PASSWORD]})
+        if await credentials.find_in(tx, person.id) != known:  # a passkey was added concurrently
+            raise Invalid({"body": [CONFIRM_FIRST]})
+        await _set_password(deps, tx, person, hashed)
+        await sessions.end_others(tx, session)
+        if revoke_keys:
+            await key_store.revoke_keys_of_person(tx, person.id, deps.clock())
+        details = {"revoked": "API keys"} if revoke_keys else None
+        await person_audit.record(tx, person, session.request_ip, "password.changed", deps.clock(), details=details)
     return AuthenticationResult(person, password=hashed, has_second_factor=True)
 
 

@@ -43,16 +43,15 @@ async def _change(
     change: Callable[[Tx, UUID], Awaitable[accounts.Account]],
 ) -> accounts.Account:
     account_id = actor.account_id
-    with accounts.invalidating_callers(context.db):
-        async with context.db.write() as tx:
-            before = or_not_found(await accounts.find_account(tx, account_id))
-            account = await change(tx, account_id)
-            if account == before:
-                return account
-            details = {"reason": account.suspended_reason} if account.suspended_reason else None
-            item = Item(account_id, account.email)
-            await audit.record(tx, actor, action, context.clock(), item, details=details)
-            await context.routes.account_changed(tx, account_id)
+    async with accounts.changing_callers(context.db) as tx:
+        before = or_not_found(await accounts.find_account(tx, account_id))
+        account = await change(tx, account_id)
+        if account == before:
+            return account
+        details = {"reason": account.suspended_reason} if account.suspended_reason else None
+        item = Item(account_id, account.email)
+        await audit.record(tx, actor, action, context.clock(), item, details=details)
+        await context.routes.account_changed(tx, account_id)
     await _invalidate_again(context, account_id)
     return account
 

@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from waypost import accounts, audit
-from waypost.accounts import Account, invalidating_callers, lock_account
+from waypost.accounts import Account, changing_callers, lock_account
 from waypost.accounts import store as accounts_store
 from waypost.database import Tx
 from waypost.kit import signing
@@ -147,31 +147,28 @@ async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, 
     subscriptions = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_PAGE_SIZE)
     subscription = rules.best_subscription(_data(subscriptions))
     paid_id = rules.one_time_payment(checkout, customer.account_id, customer.customer_id)
-    with invalidating_callers(deps.db):
-        try:
-            async with deps.db.write() as tx:
-                if event_id:
-                    await store.add_event(tx, event_id, now)
-                if not await store.update_customer(tx, customer, rules.ends_at(subscription)):
-                    raise _ConcurrentUpdate  # noqa: TRY301  # rolls back the transaction
-                account = await accounts_store.find_account(tx, customer.account_id)
-                if account is None:  # it was closed during a payment
-                    if _is_billable(subscription):
-                        await cancel_later(tx, customer.account_id, now)
-                    return True
-                # counted once: later changes, such as a refund, are up to the operator
-                is_new = paid_id is not None and await store.add_checkout(tx, customer, paid_id, now)
-                plan = rules.plan_after(account.plan, subscription, has_paid_once=is_new)
-                if plan != account.plan:
-                    await accounts_store.change_plan(tx, account.id, plan, now)
-                    changes = audit.compare(account.plan, plan)
-                    await audit.record(
-                        tx, audit.Actor.system(account.id, "Stripe"), "plan.updated", now, changes=changes
-                    )
-        except _ConcurrentUpdate:
-            return False
-        except IntegrityError:
-            return True  # the same event, concurrently
+    try:
+        async with changing_callers(deps.db) as tx:
+            if event_id:
+                await store.add_event(tx, event_id, now)
+            if not await store.update_customer(tx, customer, rules.ends_at(subscription)):
+                raise _ConcurrentUpdate  # noqa: TRY301  # rolls back the transaction
+            account = await accounts_store.find_account(tx, customer.account_id)
+            if account is None:  # it was closed during a payment
+                if _is_billable(subscription):
+                    await cancel_later(tx, customer.account_id, now)
+                return True
+            # counted once: later changes, such as a refund, are up to the operator
+            is_new = paid_id is not None and await store.add_checkout(tx, customer, paid_id, now)
+            plan = rules.plan_after(account.plan, subscription, has_paid_once=is_new)
+            if plan != account.plan:
+                await accounts_store.change_plan(tx, account.id, plan, now)
+                changes = audit.compare(account.plan, plan)
+                await audit.record(tx, audit.Actor.system(account.id, "Stripe"), "plan.updated", now, changes=changes)
+    except _ConcurrentUpdate:
+        return False
+    except IntegrityError:
+        return True  # the same event, concurrently
     return True
 
 
