@@ -18,8 +18,10 @@ EDITS: Edits = {
     f"{SOURCE}/accounts/roles.py": [
         ('    "webhooks:manage",\n', '    "notes:manage",\n'),
         ('    "pixels.write",\n', '    "notes.write",\n'),
-        ('    "pixels.write": "admin",\n', '    "notes.write": "editor",\n'),
-        ('    "pixels.write": "Add, change and delete pixels",\n', '    "notes.write": "Add notes",\n'),
+        (
+            '    "pixels.write": ("admin", "Add, change and delete pixels"),\n',
+            '    "notes.write": ("editor", "Add notes"),\n',
+        ),
         ('    "pixels:write": "pixels.write",\n', '    "notes:manage": "notes.write",\n'),
     ],
     f"{SOURCE}/audit/actions.py": [

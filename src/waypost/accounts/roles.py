@@ -26,39 +26,25 @@ Action = Literal[
 ]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
-LEAST_ROLE: Mapping[Action, Role] = {
-    "view": "viewer",
-    "links.write": "editor",
-    "domains.write": "admin",
-    "pixels.write": "admin",
-    "webhooks.write": "admin",
-    "keys.write": "admin",
-    "members.write": "admin",
-    "audit.view": "admin",
-    "account.write": "admin",
-    "plan.write": "owner",
-    "owners.write": "owner",
-    "security.write": "owner",
-    "account.export": "owner",
-    "account.delete": "owner",
+_RIGHTS: Mapping[Action, tuple[Role, str]] = {
+    "view": ("viewer", "View links, QR codes, statistics, domains, pixels, webhooks and members"),
+    "links.write": ("editor", "Create, change and delete links, tags, QR codes, routing and aliases, and import links"),
+    "domains.write": ("admin", "Add, verify, change and delete domains"),
+    "pixels.write": ("admin", "Add, change and delete pixels"),
+    "webhooks.write": ("admin", "Add, test and delete webhooks, and view their deliveries"),
+    "keys.write": ("admin", "Create and revoke API keys"),
+    "members.write": ("admin", "Invite, change and remove members up to admin"),
+    "audit.view": ("admin", "View and export the audit log"),
+    "account.write": ("admin", "Change the name of the account"),
+    "plan.write": ("owner", "Change the plan"),
+    "owners.write": ("owner", "Add, change and remove owners"),
+    "security.write": ("owner", "Set the sign-in rules for all members"),
+    "account.export": ("owner", "Export all data of the account"),
+    "account.delete": ("owner", "Delete the account"),
 }
-
-DESCRIPTIONS: Mapping[Action, str] = {
-    "view": "View links, QR codes, statistics, domains, pixels, webhooks and members",
-    "links.write": "Create, change and delete links, tags, QR codes, routing and aliases, and import links",
-    "domains.write": "Add, verify, change and delete domains",
-    "pixels.write": "Add, change and delete pixels",
-    "webhooks.write": "Add, test and delete webhooks, and view their deliveries",
-    "keys.write": "Create and revoke API keys",
-    "members.write": "Invite, change and remove members up to admin",
-    "audit.view": "View and export the audit log",
-    "account.write": "Change the name of the account",
-    "plan.write": "Change the plan",
-    "owners.write": "Add, change and remove owners",
-    "security.write": "Set the sign-in rules for all members",
-    "account.export": "Export all data of the account",
-    "account.delete": "Delete the account",
-}
+"""The first role that allows an action, and what it is for people."""
+LEAST_ROLE: Mapping[Action, Role] = {action: role for action, (role, _) in _RIGHTS.items()}
+DESCRIPTIONS: Mapping[Action, str] = {action: text for action, (_, text) in _RIGHTS.items()}
 
 Scope = Literal[
     "links:read",
