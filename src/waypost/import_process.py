@@ -32,8 +32,7 @@ async def run(settings: Settings, import_id: UUID, *, stop: asyncio.Event, memor
     prefer_to_be_killed()
     await _start_threads()
     async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database)
-        stack.push_async_callback(db.close)
+        db = await stack.enter_async_context(Database(settings.database))
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         context = new_context(settings, db, feed.publish)

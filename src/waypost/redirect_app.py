@@ -143,8 +143,7 @@ async def open_redirect_app(
 @contextlib.asynccontextmanager
 async def open_redirect_parts(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[RedirectParts]:
     async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database, read_timeout=_READ_TIMEOUT)
-        stack.push_async_callback(db.close)
+        db = await stack.enter_async_context(Database(settings.database, read_timeout=_READ_TIMEOUT))
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         key_ring = KeyRing.from_setting(secret_text(settings)) if settings.secret_key else None

@@ -35,8 +35,7 @@ log = structlog.get_logger(__name__)
 async def run(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
     """Work until `stop` is set and running jobs are done; answer probes on `sockets` in the meantime."""
     async with AsyncExitStack() as stack:
-        db = Database(settings.database)
-        stack.push_async_callback(db.close)
+        db = await stack.enter_async_context(Database(settings.database))
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         parts = worker_parts(settings, db, feed, stack)

@@ -30,15 +30,12 @@ class SchemaBehind(WaypostError):
 @asynccontextmanager
 async def open_database(settings: Settings) -> AsyncIterator[Database]:
     """Raise SchemaBehind, also when there is no SQLite database yet, or SchemaUnknown."""
-    db = Database(settings.database, readers=1)
-    try:
+    async with Database(settings.database, readers=1) as db:
         if db.dialect == "sqlite" and not db.path.exists():
             raise SchemaBehind("There is no database yet. Run: waypost migrate")
         if not await is_usable(db):
             raise SchemaBehind
         yield db
-    finally:
-        await db.close()
 
 
 @asynccontextmanager
@@ -78,6 +75,13 @@ async def open_click_store(settings: Settings) -> AsyncIterator[ClickStore]:
 async def open_clickhouse_store(settings: Settings) -> "AsyncIterator[ClickHouseStore]":
     """Raise ClickHouseUnusable, or Unavailable."""
     await check_click_store(settings)
+    async with _clickhouse_store(settings) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _clickhouse_store(settings: Settings) -> "AsyncIterator[ClickHouseStore]":
+    """Open it without a check of its tables."""
     store = new_clickhouse_store(settings)
     try:
         yield store
@@ -90,33 +94,24 @@ async def migrate_database(settings: Settings, *, on_wait: Callable[[], None] = 
     from waypost.database.migrations import migrate  # importing Alembic takes half a second, and it is rarely needed
 
     make_data_dir(settings.data_dir)
-    db = Database(settings.database, readers=1)
-    try:
+    async with Database(settings.database, readers=1) as db:
         return await migrate(db, on_wait=on_wait)
-    finally:
-        await db.close()
 
 
 async def is_migration_due(settings: Settings) -> bool:
     """Whether `migrate_database` would change the schema of an existing database. Raises SchemaUnknown."""
-    db = Database(settings.database, readers=1)
-    try:
+    async with Database(settings.database, readers=1) as db:
         if db.dialect == "sqlite" and not db.path.exists():
             return False
         return (await pending(db))[0] is not None and not await is_usable(db)
-    finally:
-        await db.close()
 
 
 async def migrate_click_store(settings: Settings) -> tuple[int, int]:
     """Return (version before, version after) of the tables in ClickHouse."""
     from waypost.resources.clicks.backends.clickhouse.schema import migrate
 
-    store = new_clickhouse_store(settings)
-    try:
+    async with _clickhouse_store(settings) as store:
         return await migrate(store.client, settings.clickhouse_cluster)
-    finally:
-        await store.close()
 
 
 async def check_click_store(settings: Settings, *, may_be_away: bool = False) -> None:
@@ -125,11 +120,8 @@ async def check_click_store(settings: Settings, *, may_be_away: bool = False) ->
         return
     from waypost.resources.clicks.backends.clickhouse.schema import check
 
-    store = new_clickhouse_store(settings)
-    try:
+    async with _clickhouse_store(settings) as store:
         await check(store.client, may_be_away=may_be_away)
-    finally:
-        await store.close()
 
 
 async def get_account(db: Database, email: str) -> Account:

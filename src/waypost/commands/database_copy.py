@@ -112,14 +112,11 @@ async def _prepare(to: str) -> None:
         present = target.revision()
         if not target.is_empty():
             raise CopyFailed(f"The database {location_of(to)} is not empty: name an empty one.")
-    db = Database(to, readers=1)
-    try:
+    async with Database(to, readers=1) as db:
         if present != mark:  # of an interrupted copy
             await migrate(db)
         async with db.write() as tx:
             await tx.execute(text("UPDATE alembic_version SET version_num = :mark"), {"mark": mark})
-    finally:
-        await db.close()
 
 
 def _open_end(url: str, media: Path) -> CopyEnd:

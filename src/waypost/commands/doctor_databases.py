@@ -33,15 +33,13 @@ _MAX_DELAY = 60  # seconds
 
 async def check_database(settings: Settings, now: Clock) -> list[Finding]:
     findings = []
-    db = Database(settings.database, readers=1)
     try:
-        async for finding in _database_findings(db, settings, now):
-            findings.append(finding)  # noqa: PERF401  # findings before a failure are kept
+        async with Database(settings.database, readers=1) as db:
+            async for finding in _database_findings(db, settings, now):
+                findings.append(finding)  # noqa: PERF401  # findings before a failure are kept
     except Unavailable as error:
         advice = "Run waypost migrate. Check WAYPOST_DATABASE_URL, and that the server runs and accepts connections."
         findings.append(Finding("database", "failed", error.details, advice))
-    finally:
-        await db.close()
     return findings
 
 

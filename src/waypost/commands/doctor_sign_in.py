@@ -32,13 +32,11 @@ async def check_oidc(settings: Settings, now: Clock) -> Finding:
 
 async def _has_account(settings: Settings) -> bool:
     """Whether it exists; True if the database cannot say, which another check reports."""
-    db = Database(settings.database, readers=1)
     try:
-        if db.dialect == "sqlite" and not db.path.exists():  # opening it would create one
-            return True
-        async with db.read() as tx:
-            return await store.find_by_email(tx, normalize_email(settings.oidc_account)) is not None
+        async with Database(settings.database, readers=1) as db:
+            if db.dialect == "sqlite" and not db.path.exists():  # opening it would create one
+                return True
+            async with db.read() as tx:
+                return await store.find_by_email(tx, normalize_email(settings.oidc_account)) is not None
     except Unavailable:
         return True
-    finally:
-        await db.close()

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection, Table, create_engine, text
@@ -83,6 +83,12 @@ class Database:
             self._long_reader = self._writer
         slots = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
         self._fair_slots = FairQueue(slots, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
