@@ -15,7 +15,7 @@ from waypost.accounts.keys import format as key_format
 from waypost.accounts.keys import store as key_store
 from waypost.accounts.keys.caller_cache import changing_callers
 from waypost.accounts.members import store as memberships
-from waypost.accounts.model import Account, ApiKey, KeyMaker, Person, Plan, PlanChoice, accounts
+from waypost.accounts.model import Account, ApiKey, Person, Plan, PlanChoice, accounts
 from waypost.accounts.people import past_emails
 from waypost.accounts.people import store as people
 from waypost.accounts.roles import SCOPES
@@ -24,7 +24,6 @@ from waypost.audit import Actor, Item
 from waypost.database import Database, Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
-from waypost.kit.pagination import Page, PageRequest
 
 ACCOUNT_EXISTS = "An account with this email already exists."
 HAS_PASSWORD = "A person with this email already signs in with their own password. Leave out the password."  # noqa: S105
@@ -175,22 +174,9 @@ async def revoke_key(db: Database, key_id: UUID, *, now: datetime, session: sess
         return key
 
 
-async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
-    """List usable keys first, then by age, newest first."""
-    async with db.read() as tx:
-        keys, total = await key_store.list_keys_page(tx, account_id, request, now)
-    return Page(keys, total, request)
-
-
 async def get_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
         return or_not_found(await key_store.find_key(tx, account_id, key_id))
-
-
-async def find_key_makers(db: Database, keys: Sequence[ApiKey]) -> dict[UUID, KeyMaker]:
-    """Return by the key's id the people who made keys. Commands made the other keys."""
-    async with db.read() as tx:
-        return await key_store.find_key_makers(tx, [key.id for key in keys])
 
 
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:

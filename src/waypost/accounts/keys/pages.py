@@ -11,9 +11,10 @@ from starlette.routing import Route
 from waypost import accounts
 from waypost.accounts import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, roles
 from waypost.accounts.deps import Deps
+from waypost.accounts.keys import store as key_store
 from waypost.accounts.person_pages import PersonPages
 from waypost.accounts.sessions.store import Session
-from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.errors import Invalid, NotFound, Problems, or_not_found
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.web.dashboard import Form, NotSignedIn, PageCall, shows
 from waypost.web.dashboard.views import HEADERS
@@ -57,10 +58,10 @@ class KeyPages(PersonPages):
         ]
 
     async def _find_all(self, call: PageCall) -> dict[str, Any]:
-        now = self._deps.clock()
-        pagination = call.pagination(_PER_PAGE)
-        page = await accounts.list_keys_page(self._deps.db, call.session.account.id, pagination, now=now)
-        makers = await accounts.find_key_makers(self._deps.db, page.items)
+        now, request = self._deps.clock(), call.pagination(_PER_PAGE)
+        async with self._deps.db.read() as tx:
+            page = await key_store.list_keys_page(tx, call.session.account.id, request, now)
+            makers = await key_store.find_key_makers(tx, [key.id for key in page.items])
         return {
             "page": page,
             "makers": makers,
@@ -96,8 +97,9 @@ class KeyPages(PersonPages):
         return call.render("account/keys_created.html", status=201, **_CONTEXT, **context)
 
     async def _find(self, call: PageCall) -> dict[str, Any]:
-        key = await accounts.get_key(self._deps.db, call.session.account.id, call.id)
-        maker = (await accounts.find_key_makers(self._deps.db, [key])).get(key.id)
+        async with self._deps.db.read() as tx:
+            key = or_not_found(await key_store.find_key(tx, call.session.account.id, call.id))
+            maker = (await key_store.find_key_makers(tx, [key.id])).get(key.id)
         allowed = roles.allowed_scopes(key.scopes, maker.role) if maker and maker.role else key.scopes
         return {"key": key, "maker": maker, "allowed": allowed, "is_usable": key.is_usable(self._deps.clock())}
 

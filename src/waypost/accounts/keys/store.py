@@ -22,7 +22,7 @@ from sqlalchemy import (
 from waypost.accounts.model import ApiCaller, ApiKey, KeyMaker, accounts, api_keys, memberships, people
 from waypost.accounts.store import ACCOUNT, account_from
 from waypost.database import Tx
-from waypost.kit.pagination import PageRequest
+from waypost.kit.pagination import Page, PageRequest
 
 _keys = api_keys.c
 _KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
@@ -95,12 +95,12 @@ async def count_usable_keys(tx: Tx, account_id: UUID, now: datetime) -> int:
     return int(await tx.scalar(_count_keys(account_id).where(_where_usable(now))) or 0)
 
 
-async def list_keys_page(tx: Tx, account_id: UUID, request: PageRequest, now: datetime) -> tuple[list[ApiKey], int]:
-    """Return (keys of the page, number of all keys): usable keys first, then by age, newest first."""
+async def list_keys_page(tx: Tx, account_id: UUID, request: PageRequest, now: datetime) -> Page[ApiKey]:
+    """List usable keys first, then by age, newest first."""
     usable_first = case((_where_usable(now), 0), else_=1)
     query = select(*_KEY).where(_keys.account_id == account_id).order_by(usable_first, *_NEWEST_FIRST)
     rows = await tx.execute(query.offset(request.offset).limit(request.per_page))
-    return [_key(*row) for row in rows], int(await tx.scalar(_count_keys(account_id)) or 0)
+    return Page([_key(*row) for row in rows], int(await tx.scalar(_count_keys(account_id)) or 0), request)
 
 
 async def find_key(tx: Tx, account_id: UUID, key_id: UUID) -> ApiKey | None:

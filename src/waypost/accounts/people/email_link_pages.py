@@ -15,6 +15,7 @@ from waypost.accounts.people import profile
 from waypost.accounts.person_pages import PersonPages, valid_link
 from waypost.accounts.setup.first_start import PLACEHOLDER
 from waypost.accounts.setup.pages import PATH as SETUP_PATH
+from waypost.accounts.sign_in import credentials
 from waypost.accounts.sign_in import service as sign_in
 from waypost.kit.errors import Invalid, RateLimited
 from waypost.web.dashboard import NotSignedIn, PageCall, redirect, shows
@@ -48,7 +49,7 @@ class EmailLinkPages(PersonPages):
         return self._render_forgot(call, is_sent=True)
 
     async def show_reset(self, call: PageCall) -> Response:
-        person = await valid_link(call, sign_in.get_reset_person(self._deps, call.token))
+        person = await valid_link(call, sign_in.get_person_of_link(self._deps, "reset", call.token))
         context: dict[str, Any] = {"email": person.email, "passkeys": (), "keys": (), "identity": None}
         context["has_second_factor"] = await sign_in.has_second_factor(self._deps, person)
         if person.confirmed_at:
@@ -79,7 +80,7 @@ class EmailLinkPages(PersonPages):
             email=email,
             is_first=email == person.email,
             is_signed_in=is_signed_in,
-            has_password=await sign_in.has_password(self._deps, person),
+            has_password=(await credentials.find(self._deps, person)).has_password,
         )
 
     async def confirm(self, call: PageCall) -> Response:
@@ -106,7 +107,8 @@ class EmailLinkPages(PersonPages):
         return await self._start_session(call, authenticated, path)
 
     async def _find_sign_in_link(self, call: PageCall) -> dict[str, Any]:
-        return {"email": (await valid_link(call, sign_in.get_sign_in_link_person(self._deps, call.token))).email}
+        person = await valid_link(call, sign_in.get_person_of_link(self._deps, "sign_in", call.token))
+        return {"email": person.email}
 
     async def sign_in_by_link(self, call: PageCall) -> Response:
         authenticated = await valid_link(call, sign_in.sign_in_by_link(self._deps, call.token))

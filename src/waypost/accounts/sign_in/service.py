@@ -96,9 +96,9 @@ async def send_password_reset(deps: Deps, job: Job) -> None:
         await emails.send(tx, message, to=person.email, now=now, person=person)
 
 
-async def get_reset_person(deps: Deps, text: str) -> Person:
-    """Return the person of a password reset link without consuming the link. Raises NotFound."""
-    return await _get_person(deps, await tokens.find(deps.db, "reset", text, now=deps.clock()))
+async def get_person_of_link(deps: Deps, purpose: tokens.Purpose, text: str) -> Person:
+    """Return the person of a link, of which `text` is the token, without consuming the link. Raises NotFound."""
+    return await _get_person(deps, await tokens.find(deps.db, purpose, text, now=deps.clock()))
 
 
 async def list_other_credentials(deps: Deps, person: Person) -> tuple[Sequence[passkeys.Passkey], Sequence[ApiKey]]:
@@ -118,7 +118,7 @@ async def reset_password(
 
     Raises Invalid, RateLimited, or NotFound if the link is no longer valid.
     """
-    person = await get_reset_person(deps, text)
+    person = await get_person_of_link(deps, "reset", text)
     hashed = await _hash_new(person, password)
 
     async def reset(tx: Tx) -> AuthenticationResult:
@@ -180,7 +180,8 @@ async def reauthenticate(deps: Deps, session: sessions.S, password: str) -> sess
     """
     if is_recent(deps, session):
         return session
-    await _refuse_password_alone(deps, session.person)
+    if await has_second_factor(deps, session.person):  # the page `/account/verify` asks for both
+        raise Invalid({"body": [CONFIRM_FIRST]})
     await _check_own_password(deps, session, password)
     async with deps.db.write() as tx:
         return await sessions.reauthenticate(tx, session, now=deps.clock())
@@ -227,11 +228,6 @@ async def has_second_factor(deps: Deps, person: Person) -> bool:
         return await second_factors.is_on(tx, person.id)
 
 
-async def has_password(deps: Deps, person: Person) -> bool:
-    async with deps.db.read() as tx:
-        return await people.find_password_hash(tx, person.id) is not None
-
-
 def _command(account_id: UUID) -> Actor:
     return Actor.command(account_id, "waypost account sign-in-link")
 
@@ -245,11 +241,6 @@ async def create_sign_in_link(deps: Deps, person_id: UUID, new_actor: Callable[[
     return emails.link(deps.base_url, "sign_in", token)
 
 
-async def get_sign_in_link_person(deps: Deps, text: str) -> Person:
-    """Return the person of a sign-in link without consuming the link. Raises NotFound."""
-    return await _get_person(deps, await tokens.find(deps.db, "sign_in", text, now=deps.clock()))
-
-
 async def sign_in_by_link(deps: Deps, text: str) -> AuthenticationResult:
     """Consume a sign-in link, which requires no code: who creates one could also remove the second factor.
 
@@ -259,12 +250,6 @@ async def sign_in_by_link(deps: Deps, text: str) -> AuthenticationResult:
         token = await tokens.consume(tx, "sign_in", text, now=deps.clock())
         password = await people.find_password_hash(tx, token.person_id) if token and token.person_id else None
     return AuthenticationResult(await _get_person(deps, token), password=password, has_second_factor=True)
-
-
-async def _refuse_password_alone(deps: Deps, person: Person) -> None:
-    """Raise Invalid if the person has a second factor: the page `/account/verify` asks for both."""
-    if await has_second_factor(deps, person):
-        raise Invalid({"body": [CONFIRM_FIRST]})
 
 
 async def _check_own_password(deps: Deps, session: sessions.PersonSession, password: str) -> None:
