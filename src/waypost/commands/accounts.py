@@ -16,6 +16,7 @@ from waypost.commands.runner import (
     say_if_url_is_assumed,
     with_settings,
 )
+from waypost.kit.errors import Invalid, NotFound, or_not_found
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
 _SCOPES = "links:read, links:write, domains:read, domains:write, pixels:read, pixels:write, webhooks:manage"
@@ -75,7 +76,6 @@ async def set_plan(
     from waypost import accounts
     from waypost.commands import output
     from waypost.commands.database import get_account, open_deps, parse_time
-    from waypost.kit.errors import Invalid
 
     if trial_ends_at is not None and plan != "trial":
         raise Invalid({"--trial-ends-at": [f"The plan {plan} has no trial: remove the option."]})
@@ -210,7 +210,6 @@ async def create_key(
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
-    from waypost.kit.errors import Invalid
 
     if repeated := sorted({name for name in scope if scope.count(name) > 1}):
         raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
@@ -231,10 +230,10 @@ async def revoke_key(
 ) -> None:
     """Revoke a key: its next request is refused."""
     from waypost import accounts
+    from waypost.accounts.keys.schemas import key_to_json
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock, ids
-    from waypost.kit.errors import NotFound, or_not_found
 
     parsed = ids.parse_id(key_id)
     try:
@@ -243,7 +242,7 @@ async def revoke_key(
     except NotFound:
         text = f"There is no key {key_id}. List the IDs with: waypost key list --account EMAIL"
         raise NotFound(text) from None
-    output.write(output.key_json(revoked), as_json=json)
+    output.write(key_to_json(revoked), as_json=json)
     say(f"The key “{revoked.name}” is revoked.")
 
 
@@ -252,12 +251,13 @@ async def revoke_key(
 async def list_keys(settings: Settings, *, account: AccountOption, json: JsonOption = False) -> None:
     """List an account's keys, newest first."""
     from waypost import accounts
+    from waypost.accounts.keys.schemas import key_to_json
     from waypost.commands import output
     from waypost.commands.database import get_account, open_database
 
     async with open_database(settings) as db:
         owner = await get_account(db, account)
-        output.write([output.key_json(key) for key in await accounts.list_keys(db, owner.id)], as_json=json)
+        output.write([key_to_json(key) for key in await accounts.list_keys(db, owner.id)], as_json=json)
 
 
 def _read_new_password(*not_allowed: str) -> str | None:

@@ -30,5 +30,5 @@ async def list_entries(
         owner = await get_account(db, account)
         async with db.read() as tx:
             entries, _ = await store.list_before(tx, owner.id, filter_, None, limit=limit)
-    rows = [dict(to_json(entry)) if json else output.audit_row(entry) for entry in entries]
+    rows = [to_json(entry) if json else output.audit_row(entry) for entry in entries]
     output.write(rows, as_json=json)

@@ -17,6 +17,7 @@ from waypost.commands.runner import (
     say_if_url_is_assumed,
     with_settings,
 )
+from waypost.kit.errors import Invalid
 
 KindOption = Literal["human", "crawler", "preview", "prefetch", "all"]
 FormatOption = Literal["csv", "ndjson"]
@@ -42,7 +43,6 @@ async def move_clicks(settings: Settings, *, to: Literal["clickhouse"]) -> int:
 
     """
     from waypost.commands import database, output
-    from waypost.kit.errors import Invalid
 
     if not settings.clickhouse_url:
         raise Invalid({"--to": [f"Set WAYPOST_CLICKHOUSE_URL to the {to} server for this command."]})

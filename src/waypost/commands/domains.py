@@ -3,6 +3,7 @@
 from cyclopts import App
 
 from waypost.commands.runner import FlagOption, JsonOption, Settings, say, with_settings
+from waypost.kit.errors import NotFound
 
 domain = App(name="domain", help="Custom domains of all accounts.")
 
@@ -39,7 +40,6 @@ async def release_domain(
 
     """
     from waypost.commands.database import open_context
-    from waypost.kit.errors import NotFound
     from waypost.resources import links
     from waypost.resources.domains import service
 

@@ -3,6 +3,7 @@
 from cyclopts import App
 
 from waypost.commands.runner import FlagOption, Settings, say, with_settings
+from waypost.kit.errors import SettingsError
 
 link_health = App(name="link-health", help="Health of links.")
 
@@ -20,7 +21,6 @@ async def check_links(settings: Settings, *, now: FlagOption = False) -> None:
     """
     from waypost.commands.database import open_context
     from waypost.composition import new_destination_checker
-    from waypost.kit.errors import SettingsError
     from waypost.resources.links.health import runs
 
     if not settings.link_check_days:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from waypost.commands.runner import AccountOption, JsonOption, PersonArgument, Settings, check_email, say, with_settings
+from waypost.kit.errors import NotFound
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -118,7 +119,6 @@ async def _get_member(deps: "Deps", account_id: "UUID", email: str) -> "UUID":
     from waypost.accounts.members import store as memberships
     from waypost.accounts.people import store as people
     from waypost.accounts.rules import normalize_email
-    from waypost.kit.errors import NotFound
 
     async with deps.db.read() as tx:
         person = await people.find_by_email(tx, normalize_email(email))

@@ -3,6 +3,7 @@
 from cyclopts import App
 
 from waypost.commands.runner import JsonOption, PersonArgument, Settings, with_settings
+from waypost.kit.errors import NotFound
 
 operator = App(name="operator", help="People who may see all accounts, and suspend them.")
 
@@ -38,7 +39,6 @@ async def _set_operator(settings: Settings, email: str, *, is_operator: bool, js
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock
-    from waypost.kit.errors import NotFound
 
     async with open_database(settings) as db:
         try:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -83,19 +83,6 @@ def new_key_json(key: ApiKey, text: str) -> dict[str, Any]:
     return {"id": str(key.id), "key": text, "scopes": list(key.scopes), "expires_at": _time(key.expires_at)}
 
 
-def key_json(key: ApiKey) -> dict[str, Any]:
-    return {
-        "id": str(key.id),
-        "name": key.name,
-        "prefix": key.prefix,
-        "scopes": list(key.scopes),
-        "last_used_at": _time(key.last_used_at),
-        "expires_at": _time(key.expires_at),
-        "revoked_at": _time(key.revoked_at),
-        "created_at": timestamp(key.created_at),
-    }
-
-
 def member_json(member: Member) -> dict[str, Any]:
     return {
         "id": str(member.person.id),
@@ -118,10 +105,10 @@ def domain_json(owner: str, domain: Domain) -> dict[str, Any]:
     }
 
 
-def write(value: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> None:
+def write(value: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     if as_json:
         _document(value)
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for name, field in value.items():  # plain lines: a key must not be wrapped
             text = " ".join(field) if isinstance(field, list) else _cell(field)
             sys.stdout.write(f"{name}: {text}\n")
@@ -145,7 +132,7 @@ def _document(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def _table(rows: list[dict[str, Any]]) -> None:
+def _table(rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     names = [name for name in rows[0] if name in _COLUMNS]

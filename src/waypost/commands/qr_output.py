@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from waypost.commands.runner import EXIT_OK, say
+from waypost.commands.runner import EXIT_OK, problems_by_option, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
@@ -64,7 +64,7 @@ def _read_style(fields: Mapping[str, Any]) -> CodeStyle:
     """Return the style, with the same limits as in the API."""
     style, problems = parse(NewStyle, fields)
     if problems:
-        raise SettingsError("\n".join(f"{_option(name)}: {' '.join(texts)}" for name, texts in problems.errors.items()))
+        raise SettingsError(problems_by_option(problems.errors))
     return style.code_style
 
 
@@ -77,13 +77,9 @@ def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
 
 
 def _refuse_file_options(fields: Mapping[str, Any]) -> None:
-    options = [_option(name) for name in fields if name not in _TERMINAL_OPTIONS]
+    options = [f"--{name.replace('_', '-')}" for name in fields if name not in _TERMINAL_OPTIONS]
     if options:
         raise SettingsError(f"{', '.join(options)}: These options need a file: add --output.")
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _print(text: str, style: CodeStyle) -> None:

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from waypost.commands.remote_domains import domain
 from waypost.commands.remote_links import link
-from waypost.commands.runner import EXIT_FAILED, EXIT_USAGE, read_text, refuse_without_command, say
+from waypost.commands.runner import EXIT_FAILED, EXIT_USAGE, problems_by_option, read_text, refuse_without_command, say
 
 _KEY_VARIABLE = "WAYPOST_API_KEY"
 _ARGUMENTS = {"destination_url": "URL", "tags": "--tag"}
@@ -62,7 +62,7 @@ def _call(command: Callable[..., Any], remote: str, key_file: Path | None) -> An
         with client:
             return command(client=client)
     except ValidationError as error:
-        say("\n".join(f"{_option(field)}: {' '.join(each)}" for field, each in error.errors.items()) or str(error))
+        say(problems_by_option(error.errors, _ARGUMENTS) or str(error))
         return EXIT_USAGE
     except WaypostError as error:
         say(_with_options(error))
@@ -80,8 +80,3 @@ def _read_key(file: Path | None) -> str:
 def _with_options(error: Exception) -> str:
     """Return the message with the names of the command line."""
     return str(error).replace("base_url", "--remote").replace("api_key", "--key-file")
-
-
-def _option(field: str) -> str:
-    name = field.partition(".")[0]
-    return _ARGUMENTS.get(name) or f"--{name.replace('_', '-')}"

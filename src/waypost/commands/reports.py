@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from waypost.commands.runner import AccountOption, Settings, check_email, say, say_if_url_is_assumed, with_settings
+from waypost.kit.errors import SettingsError, WaypostError
 
 PeriodOption = Literal["week", "month"]
 
@@ -26,7 +27,6 @@ async def send_report(
     from waypost.audit import Actor
     from waypost.commands.database import check_click_store, get_account, open_context
     from waypost.composition import mail_sender
-    from waypost.kit.errors import SettingsError, WaypostError
     from waypost.outbound import Unreachable
     from waypost.resources.statistics_reports.sender import ReportSender
     from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls

@@ -3,16 +3,17 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 from cyclopts import App, Parameter
 
+from waypost.kit.errors import Conflict, Invalid, SettingsError, WaypostError
+
 if TYPE_CHECKING:
     from waypost import settings
-    from waypost.kit.errors import Invalid
 
     Settings = settings.Settings
 else:  # `with_settings` loads it
@@ -30,15 +31,12 @@ _MAX_LIMIT = 1_000_000
 def check_email(option: str, _type: Any, text: str | None) -> None:
     """Validate the value of an option or argument, unless it is left out. Raises Invalid."""
     from waypost.accounts.rules import NOT_EMAIL, is_email, normalize_email
-    from waypost.kit.errors import Invalid
 
     if text is not None and not is_email(normalize_email(text)):
         raise Invalid({option: [NOT_EMAIL]})
 
 
 def _check_limit(_type: Any, limit: int) -> None:
-    from waypost.kit.errors import Invalid
-
     if not 1 <= limit <= _MAX_LIMIT:
         raise Invalid({"--limit": [f"This must be between 1 and {_MAX_LIMIT:,}."]})
 
@@ -74,8 +72,6 @@ def with_settings(
 
 def read_text(option: str, file: Path) -> str:
     """Read a file that an option names. Raises Invalid."""
-    from waypost.kit.errors import Invalid
-
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -97,11 +93,9 @@ def say_if_url_is_assumed(settings: Settings) -> None:
 
 def report_error(error: Exception) -> int:
     """Print what is wrong and return the exit code. A traceback is logged, never printed."""
-    from waypost.kit.errors import Conflict, Invalid, SettingsError, WaypostError
-
     if isinstance(error, SettingsError | WaypostError):
         text = str(error) if isinstance(error, SettingsError) else error.details
-        say(_with_option_names(error) if isinstance(error, Invalid) else text)
+        say(problems_by_option(error.errors) if isinstance(error, Invalid) else text)
         is_wrong_usage = isinstance(error, SettingsError | Invalid) and not isinstance(error, Conflict)
         return EXIT_USAGE if is_wrong_usage else EXIT_FAILED
 
@@ -114,16 +108,13 @@ def report_error(error: Exception) -> int:
     return EXIT_FAILED
 
 
-def _with_option_names(error: "Invalid") -> str:
-    """Return the problems of each field under the name that the command line has for it."""
-    lines = []
-    for field, problems in error.errors.items():
-        if field == "body":  # no field in particular
-            lines += problems
-            continue
+def problems_by_option(errors: Mapping[str, Sequence[str]], others: Mapping[str, str] = _ARGUMENTS) -> str:
+    """Return the problems of each field under its option. `others`: by field, names that are not those of options."""
+    lines: list[str] = []
+    for field, problems in errors.items():
         name = field.partition(".")[0]
-        option = name if name.startswith("--") else _ARGUMENTS.get(name) or f"--{name.replace('_', '-')}"
-        lines.append(f"{option}: {' '.join(problems)}")
+        option = name if name.startswith("--") else others.get(name) or f"--{name.replace('_', '-')}"
+        lines += problems if field == "body" else [f"{option}: {' '.join(problems)}"]  # no field in particular
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from waypost.database import Ciphertext, Database, KeyRing, metadata, replace_ke
 from waypost.database.secrets import DecryptionFailed, Encrypted
 from waypost.kit.errors import WaypostError
 from waypost.packages import load_tables
-from waypost.secret_key import FILE, fingerprints, with_secret_key
+from waypost.secret_key import FILE, fingerprints, secret_text, with_secret_key
 from waypost.settings import Settings
 
 _BATCH_SIZE = 50  # rows of one transaction, which blocks other writers on SQLite
@@ -97,7 +97,7 @@ def report(result: RotationResult, ring: str) -> Iterator[str]:
 
 def _setting(settings: Settings) -> tuple[str, str]:
     """Return the keys and their source."""
-    if text := _keys(settings):
+    if text := secret_text(settings):
         return text, "WAYPOST_SECRET_KEY"
     file = (settings.data_dir / FILE).absolute()
     try:
@@ -105,11 +105,7 @@ def _setting(settings: Settings) -> tuple[str, str]:
     except OSError as error:
         reason = f"WAYPOST_SECRET_KEY is not set here, and {file} cannot be read: {error.strerror}"
         raise NotRotated(f"{reason}. {_ADVICE}") from error
-    return _keys(with_secret_key(settings)), str(file)
-
-
-def _keys(settings: Settings) -> str:
-    return settings.secret_key.get_secret_value() if settings.secret_key else ""
+    return secret_text(with_secret_key(settings)), str(file)
 
 
 async def _count(db: Database, columns: Sequence[Column[Any]]) -> int:
