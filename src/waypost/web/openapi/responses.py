@@ -17,54 +17,40 @@ _FORBIDDEN = (
     " suspended; or the signature of an image's URL is missing or wrong."
 )
 
+
+def _header(description: str, example: str | int, *, const: str = "", is_required: bool = True) -> Schema:
+    kind = {"type": "integer" if isinstance(example, int) else "string"}
+    about = {"description": description} | ({"required": True} if is_required else {})
+    return {**about, "schema": kind | ({"const": const} if const else {}), "example": example}
+
+
 HEADERS: Schema = {
-    "X-RateLimit-Limit": {
-        "description": "Requests that the key may send per minute",
-        "required": True,
-        "schema": {"type": "integer"},
-        "example": 60,
-    },
-    "X-RateLimit-Remaining": {
-        "description": "Requests that the key may still send in this minute",
-        "required": True,
-        "schema": {"type": "integer"},
-        "example": 59,
-    },
-    "Retry-After": {
-        "description": "Seconds to wait before the request is sent again",
-        "required": True,
-        "schema": {"type": "integer"},
-        "example": 1,
-    },
-    "Idempotent-Replayed": {
-        "description": "The response of an earlier request with the same `Idempotency-Key`: nothing was done again",
-        "schema": {"type": "string", "const": "true"},
-        "example": "true",
-    },
-    "ETag": {
-        "description": "The version of the resource, and after a hyphen, if there is one, a tag of its counters and"
+    "X-RateLimit-Limit": _header("Requests that the key may send per minute", 60),
+    "X-RateLimit-Remaining": _header("Requests that the key may still send in this minute", 59),
+    "Retry-After": _header("Seconds to wait before the request is sent again", 1),
+    "Idempotent-Replayed": _header(
+        "The response of an earlier request with the same `Idempotency-Key`: nothing was done again",
+        "true",
+        const="true",
+        is_required=False,
+    ),
+    "ETag": _header(
+        "The version of the resource, and after a hyphen, if there is one, a tag of its counters and"
         " other fields that callers do not change. `If-Match` compares the version only, `If-None-Match` all of it.",
-        "required": True,
-        "schema": {"type": "string"},
-        "example": '"1f0c5a7be2d94c3a8f61-5b2e9d04"',
-    },
-    "Link": {
-        "description": "URLs of other pages, as in `links` (RFC 8288). Left out if it would be longer than 3,000"
-        " characters",
-        "schema": {"type": "string"},
-        "example": '<https://go.example.com/api/v1/links?page=2>; rel="next"',
-    },
-    DESTINATION_CHECK: {
-        "description": "A destination could not be reached, and the settings accept that: its page has not been read",
-        "schema": {"type": "string", "const": "unreachable"},
-        "example": "unreachable",
-    },
-    "WWW-Authenticate": {
-        "description": "How to authenticate",
-        "required": True,
-        "schema": {"type": "string", "const": "Bearer"},
-        "example": "Bearer",
-    },
+        '"1f0c5a7be2d94c3a8f61-5b2e9d04"',
+    ),
+    "Link": _header(
+        "URLs of other pages, as in `links` (RFC 8288). Left out if it would be longer than 3,000 characters",
+        '<https://go.example.com/api/v1/links?page=2>; rel="next"',
+        is_required=False,
+    ),
+    DESTINATION_CHECK: _header(
+        "A destination could not be reached, and the settings accept that: its page has not been read",
+        "unreachable",
+        const="unreachable",
+        is_required=False,
+    ),
+    "WWW-Authenticate": _header("How to authenticate", "Bearer", const="Bearer"),
 }
 _OTHER: Schema = {
     "description": "Other errors: 400 for plain HTTP where HTTPS is required, 500 for an error of Waypost, 503 with"
