@@ -1,12 +1,7 @@
 """Who is calling: people, accounts and their members, API keys, rate limits. Does not depend on HTTP."""
 
 from waypost.accounts.keys.caller_cache import CallerCache, changing_callers, invalidating_callers
-from waypost.accounts.limits.limiter import (
-    REQUESTS_PER_MINUTE,
-    UNKNOWN_PER_MINUTE,
-    RateLimiter,
-    RateLimitResult,
-)
+from waypost.accounts.limits.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, RateLimiter, RateLimitResult
 from waypost.accounts.limits.limiters import RateLimiters, open_limiters, rate_limit_steps
 from waypost.accounts.model import (
     Account,

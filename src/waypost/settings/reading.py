@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import (
-    ValidationError,
-)
+from pydantic import ValidationError
 
 from waypost.kit.errors import SettingsError
 from waypost.settings.model import PREFIX, SECRETS, Settings

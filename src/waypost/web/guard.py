@@ -15,13 +15,7 @@ from waypost.accounts import ApiCaller, CallerCache, RateLimiters, Scope, roles,
 from waypost.database import Database, KeyRing
 from waypost.http.client_address import is_https, peer_address, rate_limit_key
 from waypost.kit.clock import Clock, now
-from waypost.kit.errors import (
-    BadRequest,
-    Forbidden,
-    PaymentRequired,
-    RateLimited,
-    Unauthenticated,
-)
+from waypost.kit.errors import BadRequest, Forbidden, PaymentRequired, RateLimited, Unauthenticated
 from waypost.kit.proxies import Network, storable_address
 from waypost.web.envelope import set_rate_limit
 from waypost.web.idempotency import IdempotencyKeys

@@ -5,19 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    case,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, func, insert, or_, select, update
 
 from waypost.accounts.model import ApiCaller, ApiKey, KeyMaker, accounts, api_keys, memberships, people
 from waypost.accounts.store import ACCOUNT, account_from
