@@ -9,13 +9,12 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from waypost.kit.clock import Clock
-from waypost.kit.proxies import is_loopback
+from waypost.kit.proxies import is_loopback, parse_ip
 from waypost.kit.urls import is_public_name
 from waypost.settings import Settings
 
@@ -131,10 +130,8 @@ def _is_local(settings: Settings) -> bool:
 
 
 def _is_public(host: str) -> bool:
-    try:
-        return ip_address(host).is_global
-    except ValueError:
-        return is_public_name(host)
+    address = parse_ip(host)
+    return address.is_global if address else is_public_name(host)
 
 
 def _host(settings: Settings) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum, auto
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 
 from starlette.requests import Request
 
@@ -11,6 +11,7 @@ from waypost.kit.proxies import (
     Network,
     is_loopback,
     is_trusted,
+    parse_ip,
     read_forwarded,
     visitor_address,
     visitor_scheme,
@@ -71,9 +72,8 @@ def _peer(request: Request) -> str:
 
 def rate_limit_key(address: str) -> bytes:
     """Return an IPv4 address, or the /64 of an IPv6 address: a single caller can have all of it."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:  # a peer without an address, such as a Unix socket
+    parsed = parse_ip(address)
+    if parsed is None:  # a peer without an address, such as a Unix socket
         return address.encode()
     return parsed.packed[:8] if isinstance(parsed, IPv6Address) else parsed.packed
 

@@ -7,7 +7,6 @@ requests from inside the network under a public name.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from ipaddress import ip_address
 from pathlib import Path
 
 from starlette.requests import Request
@@ -17,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.http.client_address import PROXY_HEADERS
 from waypost.kit.errors import MethodNotAllowed, NotFound
-from waypost.kit.proxies import LOOPBACK, Network, is_trusted, read_forwarded
+from waypost.kit.proxies import LOOPBACK, Network, is_trusted, parse_ip, read_forwarded
 from waypost.kit.urls import is_public_name
 from waypost.metrics import CONTENT_TYPE, Gauge, render
 
@@ -55,21 +54,13 @@ class _InternalRoute:
 
     def _is_host_safe(self, request: Request) -> bool:
         name = _read_name(",".join(request.headers.getlist("host")))
-        return name is not None and (name in self._own_names or _is_address(name) or not is_public_name(name))
+        return name is not None and (name in self._own_names or parse_ip(name) is not None or not is_public_name(name))
 
 
 def _read_name(host: str) -> str | None:
     """Return the name without port, brackets and trailing dot. Empty if none was sent, which no browser does."""
     match = _HOST.fullmatch(host.lower())
     return match[1].strip("[]").removesuffix(".") if match else None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _read_hops(request: Request) -> list[str]:

@@ -93,6 +93,14 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     return address is not None and _is_within(address, trusted)
 
 
+def parse_ip(text: str) -> IpAddress | None:
+    """Return an address; None for any other text."""
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
 def is_loopback(host: str) -> bool:
     """Return whether an address, or the name `localhost`, is of this machine only."""
     return host == "localhost" or is_trusted(host, LOOPBACK)
@@ -142,10 +150,7 @@ def _address(text: str) -> IpAddress | None:
         return None
     with contextlib.suppress(OSError, ValueError):  # the C library parses it in a third of the time
         return IPv4Address(inet_pton(AF_INET, bare))
-    try:
-        address = ip_address(bare)
-    except ValueError:
-        return None
+    address = parse_ip(bare)
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 

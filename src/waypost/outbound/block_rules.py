@@ -11,12 +11,12 @@ Paths and queries are compared as Safe Browsing does: percent-decoded, and with 
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import ada_url
 
+from waypost.kit.proxies import IpAddress, parse_ip
 from waypost.kit.urls import ANY_NAME, BadUrl, Url, canonical
 
 _PLAIN_HOST = re.compile(r"(?!.*xn--)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63}){0,9}\.[a-z]{2,63}")
@@ -107,7 +107,7 @@ class BlockRules:
             return
         text = _COMMENT.sub("", text)
         first, *names = text.split()
-        if names and _is_address(first):
+        if names and _address(first):
             yield from self._add_hosts(first, names)
             return
         try:
@@ -162,7 +162,7 @@ def _add_adblock(rules: RuleSet, text: str) -> None:
 def _host(text: str) -> str:
     """Return the host, or with a dot in front the domain. Raises BadUrl."""
     name = text.removeprefix("*").removeprefix(".")
-    in_url = f"[{name}]" if ":" in name and _is_address(name) else name
+    in_url = f"[{name}]" if ":" in name and _address(name) else name
     host = canonical(_with_plain_host(f"http://{in_url}/"), private=ANY_NAME).host
     return host if name == text else f".{host}"
 
@@ -176,16 +176,13 @@ def _with_plain_host(url: str) -> str:
     return f"{start}{host}{rest}"
 
 
-def _is_address(text: str) -> bool:
-    try:
-        return bool(ip_address(text.partition("%")[0]))
-    except ValueError:
-        return False
+def _address(text: str) -> IpAddress | None:
+    return parse_ip(text.partition("%")[0])
 
 
-def _leads_nowhere(address: str) -> bool:
-    parsed = ip_address(address.partition("%")[0])
-    return parsed.is_unspecified or parsed.is_loopback
+def _leads_nowhere(text: str) -> bool:
+    address = _address(text)
+    return address is not None and (address.is_unspecified or address.is_loopback)
 
 
 def _target(url: Url) -> _Target:

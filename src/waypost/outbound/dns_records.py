@@ -7,10 +7,10 @@ thread: an idle process does without its 3 MB, and redirects do not wait for it.
 import asyncio
 import re
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.proxies import parse_ip
 from waypost.outbound.dns_lookup import DnsLookup, RecordType
 
 if TYPE_CHECKING:
@@ -75,10 +75,7 @@ def _server(text: str) -> tuple[str, int]:
     match = _SERVER.fullmatch(text)
     host = (match["six"] or match["four"]) if match else text
     port = int((match and (match["port6"] or match["port4"])) or 53)
-    try:
-        address = ip_address(host)
-    except ValueError:
-        address = None
+    address = parse_ip(host)
     if address is None or not 0 < port < 65_536:
         raise SettingsError(f"WAYPOST_DNS_SERVERS: {text} is not an IP address with an optional port")
     return str(address), port

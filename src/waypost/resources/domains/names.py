@@ -6,12 +6,12 @@ Rejects what is not a hostname, what browsers would parse differently, and label
 import functools
 import re
 import unicodedata
-from ipaddress import ip_address
 
 import ada_url
 import idna
 from publicsuffixlist import PublicSuffixList
 
+from waypost.kit.proxies import parse_ip
 from waypost.kit.urls import SPECIAL_NAMES
 
 MAX_NAME = 253
@@ -127,15 +127,12 @@ def takes_cname(name: str, target: str) -> bool:
 
 def is_local(target: str) -> bool:
     """Whether the host only leads to the machine that looks it up, so that no domain can point to it."""
-    return target.rpartition(".")[2] == "localhost" or (is_address(target) and ip_address(target).is_loopback)
+    address = parse_ip(target)
+    return target.rpartition(".")[2] == "localhost" or (address is not None and address.is_loopback)
 
 
 def is_address(target: str) -> bool:
-    try:
-        ip_address(target)
-    except ValueError:
-        return False
-    return True
+    return parse_ip(target) is not None
 
 
 def from_pasted(text: str) -> str:
