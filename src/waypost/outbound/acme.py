@@ -4,7 +4,6 @@ Sends requests through `Outbound` only; every response and every wait is limited
 """
 
 import asyncio
-import base64
 import hashlib
 import json
 from collections import deque
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
+from waypost.kit import base64url
 from waypost.kit.urls import BadUrl
 from waypost.outbound.acme_problems import (
     AcmeError,
@@ -71,26 +71,26 @@ class SigningKey:
     def public(self) -> dict[str, str]:
         """Return the JWK, with its members in the order that the thumbprint requires."""
         numbers = self._key.public_key().public_numbers()
-        x, y = (_base64url(number.to_bytes(_SIZE)) for number in (numbers.x, numbers.y))
+        x, y = (base64url.encode(number.to_bytes(_SIZE)) for number in (numbers.x, numbers.y))
         return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
 
     def thumbprint(self) -> str:
         """Return the thumbprint of the JWK (RFC 7638)."""
-        return _base64url(hashlib.sha256(json.dumps(self.public(), separators=(",", ":")).encode()).digest())
+        return base64url.encode(hashlib.sha256(json.dumps(self.public(), separators=(",", ":")).encode()).digest())
 
     def sign(self, protected: Mapping[str, Any], payload: Mapping[str, Any] | None) -> bytes:
         """Return a flattened JWS. Without a payload it is a POST-as-GET request."""
-        head = _base64url(json.dumps({"alg": "ES256", **protected}).encode())
-        body = "" if payload is None else _base64url(json.dumps(payload).encode())
+        head = base64url.encode(json.dumps({"alg": "ES256", **protected}).encode())
+        body = "" if payload is None else base64url.encode(json.dumps(payload).encode())
         r, s = decode_dss_signature(self._key.sign(f"{head}.{body}".encode(), ec.ECDSA(SHA256())))
-        signature = _base64url(r.to_bytes(_SIZE) + s.to_bytes(_SIZE))
+        signature = base64url.encode(r.to_bytes(_SIZE) + s.to_bytes(_SIZE))
         return json.dumps({"protected": head, "payload": body, "signature": signature}).encode()
 
     def request_for(self, hostname: str) -> str:
         """Return the certificate signing request, DER in base64url."""
         names = x509.SubjectAlternativeName([x509.DNSName(hostname)])
         request = x509.CertificateSigningRequestBuilder(x509.Name([])).add_extension(names, critical=False)
-        return _base64url(request.sign(self._key, SHA256()).public_bytes(Encoding.DER))
+        return base64url.encode(request.sign(self._key, SHA256()).public_bytes(Encoding.DER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,3 @@ def _location(response: OutboundResponse) -> str:
 
 def _not_acme(missing: str) -> AuthorityUnavailable:
     return AuthorityUnavailable(f"The certificate authority is not an ACME server: its response has no {missing}.")
-
-
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

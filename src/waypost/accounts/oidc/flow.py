@@ -4,7 +4,6 @@ An attempt is a one-time token, `state`. Nonce and PKCE verifier are derived fro
 the browser that started an attempt can finish it, and several tabs do not interfere.
 """
 
-import base64
 import hashlib
 import hmac
 import re
@@ -20,6 +19,7 @@ from waypost.accounts.oidc.errors import SignInRefused
 from waypost.accounts.oidc.rules import Identity, check_authentication_time, has_too_many_groups, read_identity
 from waypost.accounts.oidc.tokens import verify_id_token
 from waypost.accounts.people import tokens as one_time_tokens
+from waypost.kit import base64url
 
 FlowPurpose = Literal["sign_in", "connect", "verify"]
 """`connect`: add the identity to the person who is signed in; `verify`: reauthenticate."""
@@ -50,7 +50,7 @@ async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str
     async with deps.db.write() as tx:
         token = await one_time_tokens.issue(tx, "oidc", now=deps.clock())
     kept = (text if len(text) <= limit else "" for text, limit in ((next_path, _MAX_NEXT), (timezone, _MAX_TIMEZONE)))
-    state = ".".join([token, purpose, *(_base64url(text.encode()) for text in kept)])
+    state = ".".join([token, purpose, *(base64url.encode(text.encode()) for text in kept)])
     challenge = hashlib.sha256(_derived(browser, "verifier", state).encode()).digest()
     parameters = {
         "response_type": "code",
@@ -59,7 +59,7 @@ async def start(deps: Deps, browser: bytes, purpose: FlowPurpose, next_path: str
         "scope": _SCOPES,
         "state": state,
         "nonce": _derived(browser, "nonce", state),
-        "code_challenge": _base64url(challenge),
+        "code_challenge": base64url.encode(challenge),
         "code_challenge_method": "S256",
     }
     if purpose == "verify":
@@ -124,15 +124,11 @@ def _read_code(query: Mapping[str, str], issuer: str, *, is_named: bool) -> str:
 
 
 def _derived(browser: bytes, purpose: str, state: str) -> str:
-    return _base64url(hmac.digest(browser, f"{purpose}\0{state}".encode(), "sha256"))
-
-
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+    return base64url.encode(hmac.digest(browser, f"{purpose}\0{state}".encode(), "sha256"))
 
 
 def _decoded(text: str) -> str:
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        return base64url.decode(text).decode()
     except ValueError:  # a state that we did not make
         return ""

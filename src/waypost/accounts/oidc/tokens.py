@@ -3,7 +3,6 @@
 Only signatures with public keys are accepted: a client secret, which is short and shared, signs nothing.
 """
 
-import base64
 import hashlib
 import json
 import math
@@ -13,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from waypost.accounts.oidc.errors import SignInRefused
+from waypost.kit import base64url
 
 MAX_TOKEN = 65_536  # characters; an ID token with 500 groups has 30,000
 MAX_ID = 255  # characters of subject and session id
@@ -116,7 +116,7 @@ def _find_key(keys: Keys, algorithm: str, key_id: object) -> Mapping[str, Any]:
         raise UnknownKey
     if len(found) > 1:
         raise SignInRefused("several keys fit the token")
-    if found[0]["kty"] == "RSA" and len(_bytes(found[0].get("n", ""))) * 8 < _MIN_RSA_BITS:
+    if found[0]["kty"] == "RSA" and len(base64url.decode(found[0].get("n", "")).lstrip(b"\0")) * 8 < _MIN_RSA_BITS:
         raise SignInRefused("the key is too short")
     return found[0]
 
@@ -152,11 +152,7 @@ def _number(claims: Claims, name: str, default: float | None = None) -> float:
 
 def _at_hash(algorithm: str, access_token: str) -> str:
     digest = _HASHES.get(algorithm, hashlib.sha256)(access_token.encode()).digest()
-    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).lstrip(b"\0")
+    return base64url.encode(digest[: len(digest) // 2])
 
 
 def _refuse_constant(text: str) -> float:

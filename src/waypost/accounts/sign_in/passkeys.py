@@ -4,7 +4,6 @@ A challenge is a one-time token, so a signed response cannot be replayed.
 """
 
 import asyncio
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from waypost.accounts.people import audit_entries as person_audit
 from waypost.accounts.people import store as people
 from waypost.accounts.people import tokens
 from waypost.database import Id, Instant, Tx, metadata
+from waypost.kit import base64url
 from waypost.kit.errors import Invalid, or_not_found
 from waypost.kit.ids import new_id
 
@@ -70,11 +70,11 @@ async def registration_options(deps: Deps, person: Person) -> dict[str, Any]:
     return {
         "challenge": await _new_challenge(deps, person),
         "rp": {"id": _rp_id(deps), "name": "Waypost"},
-        "user": {"id": _text(person.id.bytes), "name": person.email, "displayName": person.name},
+        "user": {"id": base64url.encode(person.id.bytes), "name": person.email, "displayName": person.name},
         "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
         "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_VERIFIED_USER},
         "attestation": "none",
-        "excludeCredentials": [{"type": "public-key", "id": _text(credential_id)} for credential_id in credential_ids],
+        "excludeCredentials": [{"type": "public-key", "id": base64url.encode(id_)} for id_ in credential_ids],
         "timeout": _TIMEOUT,
     }
 
@@ -208,7 +208,7 @@ def _read(response: str) -> Mapping[str, Any]:
 def _challenge(credential: Mapping[str, Any]) -> str:
     """Return the challenge that the credential claims to have signed; the signature is verified later."""
     try:
-        challenge = json.loads(_bytes(credential["response"]["clientDataJSON"]))["challenge"]
+        challenge = json.loads(base64url.decode(credential["response"]["clientDataJSON"]))["challenge"]
     except (KeyError, TypeError, ValueError, RecursionError):
         challenge = None
     if not isinstance(challenge, str) or not challenge.isascii():
@@ -218,17 +218,9 @@ def _challenge(credential: Mapping[str, Any]) -> str:
 
 def _credential_id(credential: Mapping[str, Any]) -> bytes:
     try:
-        return _bytes(credential["rawId"])
+        return base64url.decode(credential["rawId"])
     except (KeyError, TypeError, ValueError):
         raise Invalid({"body": [REJECTED]}) from None
-
-
-def _bytes(text: Any) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _text(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def _verify_registration(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
@@ -261,7 +253,7 @@ def _verify_authentication(
 def _expected(deps: Deps, credential: Mapping[str, Any], challenge: str) -> dict[str, Any]:
     return {
         "credential": dict(credential),
-        "expected_challenge": _bytes(challenge),
+        "expected_challenge": base64url.decode(challenge),
         "expected_rp_id": _rp_id(deps),
         "expected_origin": deps.base_url,
         "require_user_verification": True,

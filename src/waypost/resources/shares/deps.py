@@ -1,6 +1,5 @@
 """Dependencies of shares."""
 
-import base64
 import hmac
 import secrets
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 
 from waypost.context import Context
 from waypost.database import DecryptionFailed
+from waypost.kit import base64url
 from waypost.resources.shares.model import Share, shares
 
 SEGMENT = "share"
@@ -45,5 +45,4 @@ class Deps(Context):
 
 
 def _sign(key: bytes, share: Share) -> str:
-    signature = hmac.digest(key, b"%b %d" % (share.id.hex.encode(), share.access_version), "sha256")
-    return base64.urlsafe_b64encode(signature).decode().rstrip("=")
+    return base64url.encode(hmac.digest(key, b"%b %d" % (share.id.hex.encode(), share.access_version), "sha256"))
