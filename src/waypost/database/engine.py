@@ -90,14 +90,12 @@ class Database:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    @contextlib.asynccontextmanager
-    async def read(self) -> AsyncIterator[Tx]:
+    def read(self) -> contextlib.AbstractAsyncContextManager[Tx]:
         """Open a read-only transaction on one consistent snapshot.
 
         Raises Unavailable when the database cannot be reached, and when a statement exceeds the limit.
         """
-        async with self._read(self._reader) as tx:
-            yield tx
+        return self._read(self._reader)
 
     @contextlib.asynccontextmanager
     async def read_for(self, account: UUID) -> AsyncIterator[Tx]:
@@ -105,11 +103,9 @@ class Database:
         async with self._fair_slots.slot(account), self.read() as tx:
             yield tx
 
-    @contextlib.asynccontextmanager
-    async def read_long(self) -> AsyncIterator[Tx]:
+    def read_long(self) -> contextlib.AbstractAsyncContextManager[Tx]:
         """`read()` without the limit, on separate connections: for exports."""
-        async with self._read(self._long_reader) as tx:
-            yield tx
+        return self._read(self._long_reader)
 
     @contextlib.asynccontextmanager
     async def _read(self, pool: Pool[PooledConnection]) -> AsyncIterator[Tx]:
