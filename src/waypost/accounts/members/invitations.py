@@ -5,9 +5,9 @@ could sign up with the email of a third party. Who is invited by email joins wit
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +28,7 @@ from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.accounts.setup import signup
 from waypost.accounts.sign_in import passwords
-from waypost.audit import Actor, AuditAction, Item
+from waypost.audit import Actor, Item
 from waypost.database import Tx
 from waypost.kit.errors import Forbidden, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
@@ -80,7 +80,8 @@ async def _create(deps: Deps, tx: Tx, session: Session, email: str, role: Role) 
     row: dict[str, Any] = {"id": new_id(), "account_id": session.account.id, "email": email or None, "role": role}
     row |= {"created_by": session.person.id, "created_at": now, "expires_at": now + LIFETIME}
     await invitation_store.add(tx, row, token)
-    await _record(tx, session, "invitation.created", row["id"], email, now, details={"role": role})
+    item = _item(row["id"], email)
+    await audit.record(tx, session.actor, "invitation.created", now, item, details={"role": role})
     return await _send(deps, tx, session, email, role, token)
 
 
@@ -96,7 +97,7 @@ async def resend(deps: Deps, session: Session, invitation_id: UUID) -> NewInvita
         await _require_may_invite(deps, tx, session, invitation.role)
         values = {"created_by": session.person.id, "expires_at": now + LIFETIME}
         await invitation_store.renew(tx, invitation.id, token, **values)
-        await _record(tx, session, "invitation.resent", invitation.id, invitation.email, now)
+        await audit.record(tx, session.actor, "invitation.resent", now, _item(invitation.id, invitation.email))
         return await _send(deps, tx, session, invitation.email or "", invitation.role, token)
 
 
@@ -107,7 +108,8 @@ async def revoke(deps: Deps, session: Session, invitation_id: UUID) -> None:
         invitation = or_not_found(await invitation_store.find_by_id(tx, session.account.id, invitation_id))
         await memberships.require_action(tx, session.actor, "members.write")
         await invitation_store.end(tx, invitation.id, deps.clock())
-        await _record(tx, session, "invitation.revoked", invitation.id, invitation.email, deps.clock())
+        item = _item(invitation.id, invitation.email)
+        await audit.record(tx, session.actor, "invitation.revoked", deps.clock(), item)
 
 
 async def list_open(deps: Deps, account_id: UUID) -> Sequence[Invitation]:
@@ -250,13 +252,5 @@ async def _join(deps: Deps, tx: Tx, invitation: Invitation, person: Person, ip: 
     await members.record(tx, actor, person, None, invitation.role, now, {"invited_by": invitation.inviter_email})
 
 
-async def _record(
-    tx: Tx,
-    session: Session,
-    action: AuditAction,
-    id_: UUID,
-    email: str | None,
-    now: datetime,
-    details: Mapping[str, Any] | None = None,
-) -> None:
-    await audit.record(tx, session.actor, action, now, Item(id_, email or "link"), details=details)
+def _item(invitation_id: UUID, email: str | None) -> Item:
+    return Item(invitation_id, email or "link")
