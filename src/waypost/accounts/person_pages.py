@@ -23,6 +23,7 @@ from waypost.accounts.people.tokens import LIFETIMES
 from waypost.accounts.second_factor import verification
 from waypost.accounts.sign_in import credentials
 from waypost.accounts.sign_in import service as sign_in
+from waypost.http.cookies import Cookie
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import Forbidden, Invalid, NotFound
 from waypost.web.dashboard import NotSignedIn, PageCall, PageError, Pages
@@ -150,9 +151,10 @@ class PersonPages(Pages[Deps]):
         if not is_complete and await sign_in.has_second_factor(self._deps, authenticated.person):
             token = await verification.start(self._deps, authenticated.person)
             response = RedirectResponse(f"{CODE_PATH}?next={quote(path)}", 303)
-            self._set_cookie(response, CODE_COOKIE, token, max_age=int(LIFETIMES["second_factor"].total_seconds()))
+            max_age = int(LIFETIMES["second_factor"].total_seconds())
+            self._cookie(CODE_COOKIE).set(response, token, max_age=max_age)
             return response
-        is_waiting = self._deps.oidc and self._read_cookie(call.request, PENDING)
+        is_waiting = self._deps.oidc and self._cookie(PENDING).read(call.request)
         return await self._begin_session(
             call, authenticated, CONNECT_PATH if is_waiting else path, call.form.text("timezone")
         )
@@ -166,19 +168,8 @@ class PersonPages(Pages[Deps]):
         await self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
-    def _read_cookie(self, request: Request, name: str) -> str:
-        return request.cookies.get(self._cookie_name(name), "")
-
-    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int) -> None:
-        """Set a cookie that comes back with the provider's redirect, which is a request from another site."""
-        is_secure = self._deps.base_url.startswith("https:")
-        response.set_cookie(
-            self._cookie_name(name), value, max_age=max_age, secure=is_secure, httponly=True, samesite="lax"
-        )
-
-    def _cookie_name(self, name: str) -> str:
-        """Return the name of a cookie that no other host of the domain can set."""
-        return f"__Host-waypost-{name}" if self._deps.base_url.startswith("https:") else f"waypost-{name}"
+    def _cookie(self, name: str) -> Cookie:
+        return Cookie(f"waypost-{name}", is_secure=self._deps.base_url.startswith("https:"))
 
     # ── what may be refused ─────────────────────────────────────────────────────────────────────────────────────────
 

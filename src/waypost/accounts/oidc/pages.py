@@ -68,7 +68,7 @@ class OidcPages(PersonPages):
         browser = self._browser(call.request) or secrets.token_bytes(_BROWSER_SECRET)
         begun = flow.start(self._oidc, browser, purpose, next_path, call.query("timezone"))
         response = redirect(await _explained(begun))
-        self._set_cookie(response, "oidc", base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
+        self._cookie("oidc").set(response, base64.urlsafe_b64encode(browser).decode(), max_age=3_600)
         return response
 
     async def finish(self, call: PageCall) -> Response:
@@ -119,7 +119,7 @@ class OidcPages(PersonPages):
         await self._require_proven(call)
         await service.connect(self._oidc, call.person_session, identity)
         response = redirect("/account/security", "connected")
-        self._set_cookie(response, PENDING, "", max_age=0)
+        self._cookie(PENDING).set(response, "", max_age=0)
         return response
 
     async def show_disconnection(self, call: PageCall) -> Response:
@@ -144,11 +144,11 @@ class OidcPages(PersonPages):
 
     def _keep(self, response: Response, identity: Identity) -> Response:
         text = pending.seal(self._oidc.key, identity, self._oidc.role_by_group, self._deps.clock())
-        self._set_cookie(response, PENDING, text, max_age=pending.LIFETIME)
+        self._cookie(PENDING).set(response, text, max_age=pending.LIFETIME)
         return response
 
     def _kept(self, request: Request) -> Identity | None:
-        text = self._read_cookie(request, PENDING)
+        text = self._cookie(PENDING).read(request)
         return pending.unseal(self._oidc.key, text, self._deps.clock())
 
     # ── cookies ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -160,7 +160,7 @@ class OidcPages(PersonPages):
     def _browser(self, request: Request) -> bytes | None:
         """Return the secret of the browser; None if it has not started here."""
         try:
-            secret = base64.urlsafe_b64decode(self._read_cookie(request, "oidc"))
+            secret = base64.urlsafe_b64decode(self._cookie("oidc").read(request))
         except ValueError:
             return None
         return secret if len(secret) == _BROWSER_SECRET else None

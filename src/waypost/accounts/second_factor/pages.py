@@ -44,7 +44,7 @@ class SecondFactorPages(PersonPages):
 
     async def show_code(self, call: PageCall) -> Response:
         try:
-            person, _ = await verification.get_waiting(self._deps, self._read_cookie(call.request, CODE_COOKIE))
+            person, _ = await verification.get_waiting(self._deps, self._cookie(CODE_COOKIE).read(call.request))
         except NotFound:
             return redirect("/login", "expired")
         path = safe_next_path(call.form.text("next") or call.query("next"))
@@ -52,7 +52,7 @@ class SecondFactorPages(PersonPages):
         return call.render("account/code.html", email=person.email, next=path, is_recovery=is_recovery)
 
     async def sign_in(self, call: PageCall) -> Response:
-        token = self._read_cookie(call.request, CODE_COOKIE)
+        token = self._cookie(CODE_COOKIE).read(call.request)
         try:
             person, password = await verification.get_waiting(self._deps, token)
             client = await self._deps.sign_in_limiter.check(call.request, person.email, (person, password))
@@ -62,7 +62,7 @@ class SecondFactorPages(PersonPages):
             return redirect("/login", "expired")
         path = safe_next_path(call.form.text("next"))
         response = await self._start_session(call, authenticated, path)
-        self._set_cookie(response, CODE_COOKIE, "", max_age=0)
+        self._cookie(CODE_COOKIE).set(response, "", max_age=0)
         return response
 
     # ── set-up and removal ──────────────────────────────────────────────────────────────────────────────────────────

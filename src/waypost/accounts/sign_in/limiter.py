@@ -16,6 +16,7 @@ from waypost.accounts.second_factor import store as second_factors
 from waypost.accounts.sessions.store import PersonSession
 from waypost.database import Database
 from waypost.http.client_address import peer_address, rate_limit_key
+from waypost.http.cookies import Cookie
 from waypost.kit.proxies import Network
 
 _PER_BROWSER = 10
@@ -40,8 +41,7 @@ class SignInLimiter:
         self._per_network = limiters.new("limits-networks", limit=_PER_NETWORK, slots=1_024)
         self._trusted = trusted
         self._key = key
-        self._is_secure = is_secure
-        self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
+        self._cookie = Cookie("waypost-known", is_secure=is_secure)
 
     async def check(self, request: Request, email: str = "", person_with_hash: PersonWithHash = NOBODY) -> SignInClient:
         """Count an attempt and return its client. Raises RateLimited.
@@ -66,14 +66,7 @@ class SignInLimiter:
     async def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
         """Mark the browser as known. The cookie grants no access. A new password or second factor invalidates it."""
         known = f"{await self._person_digest(authenticated.person, authenticated.password)}.{secrets.token_hex(8)}"
-        response.set_cookie(
-            self._cookie,
-            f"{known}.{self._digest(b'seal', known.encode())}",
-            max_age=_KNOWN_FOR,
-            secure=self._is_secure,
-            httponly=True,
-            samesite="lax",
-        )
+        self._cookie.set(response, f"{known}.{self._digest(b'seal', known.encode())}", max_age=_KNOWN_FOR)
 
     async def _known_id(self, request: Request, person_with_hash: PersonWithHash | None) -> str:
         """Return the id that attempts are counted by; empty if the browser is unknown for this person and password.
@@ -81,7 +74,7 @@ class SignInLimiter:
         Each browser of a person has its own id. Without a person their browsers share one: otherwise each sign-in
         would add attempts.
         """
-        known, _, signature = request.cookies.get(self._cookie, "").rpartition(".")
+        known, _, signature = self._cookie.read(request).rpartition(".")
         person_digest = known.partition(".")[0]
         if not hmac.compare_digest(signature.encode(), self._digest(b"seal", known.encode()).encode()):
             return ""

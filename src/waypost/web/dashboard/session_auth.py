@@ -18,6 +18,7 @@ from waypost.accounts.sessions import store as sessions
 from waypost.accounts.sessions.store import PersonSession, Session
 from waypost.database import Database
 from waypost.http.client_address import peer_address
+from waypost.http.cookies import Cookie
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
@@ -84,9 +85,7 @@ class SessionAuth:
         self._ip_privacy = ip_privacy
         self._contact = contact
         self._clock = clock
-        is_secure = base_url.startswith("https:")
-        self._is_secure = is_secure
-        self._cookie = "__Host-waypost" if is_secure else "waypost"
+        self._cookie = Cookie("waypost", is_secure=base_url.startswith("https:"))
 
     async def require_session(self, request: Request, action: Action) -> Session:
         """Return the session, of a member whose role allows the action.
@@ -153,7 +152,7 @@ class SessionAuth:
     async def peek_session(self, request: Request) -> PersonSession | None:
         """Return the session or None, without rate limit and origin check."""
         if SESSION not in request.scope:
-            token = request.cookies.get(self._cookie)
+            token = self._cookie.read(request)
             session = await sessions.find(self._db, token, now=self._clock()) if token else None
             if session and request.method not in _SAFE:  # only changes are recorded with the address
                 session = replace(session, request_ip=self.storable_address(request))
@@ -211,14 +210,7 @@ class SessionAuth:
                     await person_audit.record(tx, person, ip, "person.signed_in", self._clock(), details=details)
         except NotFound:
             raise NotSignedIn from None
-        response.set_cookie(
-            self._cookie,
-            token,
-            max_age=int(sessions.MAX_AGE.total_seconds()),
-            secure=self._is_secure,
-            httponly=True,
-            samesite="lax",
-        )
+        self._cookie.set(response, token, max_age=int(sessions.MAX_AGE.total_seconds()))
 
     def storable_address(self, request: Request) -> str:
         """Return the IP address of the request, as the privacy setting allows to store it."""
@@ -229,4 +221,4 @@ class SessionAuth:
         if session:
             async with self._db.write() as tx:
                 await sessions.end(tx, session.person.id, session.id)
-        response.delete_cookie(self._cookie, secure=self._is_secure, httponly=True, samesite="lax")
+        self._cookie.set(response, "", max_age=0)
