@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, DateTime, Dialect, LargeBinary, MetaData, Text, Uuid
+from sqlalchemy import BigInteger, ColumnElement, DateTime, Dialect, LargeBinary, MetaData, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -20,6 +20,11 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+def only_where(condition: ColumnElement[bool]) -> dict[str, Any]:
+    """Return the options of an `Index` that has no other rows."""
+    return {"sqlite_where": condition, "postgresql_where": condition}
 
 
 class Id(TypeDecorator[UUID]):

@@ -33,7 +33,7 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.database import Id, Instant, Json, Tx, metadata, take_advisory_lock, upsert
+from waypost.database import Id, Instant, Json, Tx, metadata, only_where, take_advisory_lock, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.worker.loop import SHUTDOWN_TIMEOUT, QueueWorker, reason_of
@@ -60,11 +60,10 @@ _c = jobs.c
 _WAITING, _LEASED = _c.failed_at.is_(None), _c.lease_until.is_not(None)
 Index(
     "ix_jobs_waiting",  # with the columns by which due jobs are chosen: an account may have very many beyond its share
-    *(_c[name] for name in ("queue", "rank", "run_at", "id", "name", "account_id", "attempts", "lease_until")),
-    sqlite_where=_WAITING,
-    postgresql_where=_WAITING,
+    *_c["queue", "rank", "run_at", "id", "name", "account_id", "attempts", "lease_until"],
+    **only_where(_WAITING),
 )
-Index("ix_jobs_leased", _c.queue, _c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)
+Index("ix_jobs_leased", _c.queue, _c.lease_until, **only_where(_LEASED))
 
 _FOREVER = 1 << 30  # attempts
 HAS_JOB = "EXISTS (SELECT 1 FROM jobs WHERE jobs.id = {} AND jobs.failed_at IS NULL)"

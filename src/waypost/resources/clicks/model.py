@@ -75,8 +75,8 @@ clicks = Table(
     sqlite_with_rowid=False,  # ids grow with time, so rows are appended to the tree
 )
 # with the kind, so that rows before a page are skipped within the index
-Index("ix_clicks_link", *(clicks.c[name] for name in ("day", "link_id", "created_at", "id", "kind")))
-Index("ix_clicks_account", *(clicks.c[name] for name in ("day", "account_id", "created_at", "id", "kind")))
+Index("ix_clicks_link", *clicks.c["day", "link_id", "created_at", "id", "kind"])
+Index("ix_clicks_account", *clicks.c["day", "account_id", "created_at", "id", "kind"])
 
 
 def _count(name: str) -> Column[int]:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-from waypost.database import Id, Instant, Json, metadata
+from waypost.database import Id, Instant, Json, metadata, only_where
 from waypost.resources import domains, pixels
 from waypost.worker.jobs import LONG, JobKind
 
@@ -78,29 +78,17 @@ links = Table(
     Column("external_id", SLUG),
 )
 NOT_DELETED = links.c.deleted_at.is_(None)
-_WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
-Index("uq_links_slug", links.c.slug, unique=True, **_WHERE_NOT_DELETED)
+Index("uq_links_slug", links.c.slug, unique=True, **only_where(NOT_DELETED))
 _IS_NAMED = NOT_DELETED & links.c.folded_slug.is_not(None)
-Index(
-    "ix_links_folded",
-    *(links.c[name] for name in ("folded_slug", "domain_id")),
-    sqlite_where=_IS_NAMED,
-    postgresql_where=_IS_NAMED,
-)
+Index("ix_links_folded", *links.c["folded_slug", "domain_id"], **only_where(_IS_NAMED))
 _IS_EXTERNAL = NOT_DELETED & links.c.external_id.is_not(None)
-Index(
-    "uq_links_external_id",
-    *(links.c[name] for name in ("account_id", "external_id")),
-    unique=True,
-    sqlite_where=_IS_EXTERNAL,
-    postgresql_where=_IS_EXTERNAL,
-)
+Index("uq_links_external_id", *links.c["account_id", "external_id"], unique=True, **only_where(_IS_EXTERNAL))
 TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
 """Sort key of lists by title: the searchable text begins with the title, case-folded."""
 Index(
     "ix_links_newest",  # covers the filters, so that links that do not match cost no row
-    *(links.c[name] for name in ("account_id", "created_at", "id", "is_enabled", "expires_at")),
-    **_WHERE_NOT_DELETED,
+    *links.c["account_id", "created_at", "id", "is_enabled", "expires_at"],
+    **only_where(NOT_DELETED),
 )
 Index(
     "ix_links_title",
@@ -108,11 +96,11 @@ Index(
     TITLE,
     links.c.created_at.desc(),
     links.c.id.desc(),
-    **_WHERE_NOT_DELETED,
+    **only_where(NOT_DELETED),
 )
 Index(  # PostgreSQL allows no entry of this length
     "ix_links_search",
-    *(links.c[name] for name in ("account_id", "created_at", "id", "search_text")),
+    *links.c["account_id", "created_at", "id", "search_text"],
     sqlite_where=NOT_DELETED,
     info={"only": "sqlite"},
 )
@@ -126,38 +114,13 @@ Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a
     info={"only": "postgresql"},
 )
 
-_IS_DELETED = links.c.deleted_at.is_not(None)
-Index(
-    "ix_links_deleted",
-    *(links.c[name] for name in ("account_id", "id")),
-    sqlite_where=_IS_DELETED,
-    postgresql_where=_IS_DELETED,
-)
-
+Index("ix_links_deleted", *links.c["account_id", "id"], **only_where(links.c.deleted_at.is_not(None)))
 _IS_LIMITED = NOT_DELETED & (links.c.starts_at.is_not(None) | links.c.click_limit.is_not(None))
-Index(
-    "ix_links_limited",
-    *(links.c[name] for name in ("account_id", "id", "starts_at", "click_limit")),
-    sqlite_where=_IS_LIMITED,
-    postgresql_where=_IS_LIMITED,
-)
-
+Index("ix_links_limited", *links.c["account_id", "id", "starts_at", "click_limit"], **only_where(_IS_LIMITED))
 _ON_DOMAIN = NOT_DELETED & links.c.domain_id.is_not(None)
-Index(
-    "ix_links_domain",
-    *(links.c[name] for name in ("domain_id", "created_at", "id")),
-    sqlite_where=_ON_DOMAIN,
-    postgresql_where=_ON_DOMAIN,
-)
-
-_WITH_IMAGE = links.c.og_image_file_name.is_not(None)
-Index(
-    "ix_links_image",
-    links.c.og_image_file_name,
-    sqlite_where=_WITH_IMAGE,
-    postgresql_where=_WITH_IMAGE,
-    info={"only": "postgresql"},
-)
+Index("ix_links_domain", *links.c["domain_id", "created_at", "id"], **only_where(_ON_DOMAIN))
+_IMAGE = links.c.og_image_file_name
+Index("ix_links_image", _IMAGE, **only_where(_IMAGE.is_not(None)), info={"only": "postgresql"})
 
 HOSTNAME = domains.hostname_subquery(links.c.domain_id)
 """Scalar subquery: the hostname of the link; null on the shared domain."""
@@ -172,7 +135,7 @@ link_clicks = Table(
     Column("last_click_at", Instant),  # or a little later
     sqlite_with_rowid=False,
 )
-Index("ix_link_clicks_most", *(link_clicks.c[name] for name in ("account_id", "clicks", "link_id")))
+Index("ix_link_clicks_most", *link_clicks.c["account_id", "clicks", "link_id"])
 
 imported_clicks = Table(  # totals that another service counted, for links that were imported without their clicks
     "imported_clicks",
@@ -229,7 +192,7 @@ bulk_changes = Table(  # of the dashboard; those of the API are not stored
     Column("created_at", Instant, nullable=False),
     Column("finished_at", Instant),
 )
-Index("ix_bulk_changes_newest", *(bulk_changes.c[name] for name in ("account_id", "created_at", "id")))
+Index("ix_bulk_changes_newest", *bulk_changes.c["account_id", "created_at", "id"])
 
 deleted_links = Table(  # those that can be restored
     "deleted_links",

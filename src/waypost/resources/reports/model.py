@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, Table, Text
 
-from waypost.database import Id, Instant, metadata
+from waypost.database import Id, Instant, metadata, only_where
 
 ReportOutcome = Literal["disabled", "dismissed"]
 
@@ -25,13 +25,7 @@ reported_links = Table(
     Column("outcome", Text),
 )
 IS_OPEN = reported_links.c.closed_at.is_(None)
-Index(
-    "ix_reported_links_open",
-    reported_links.c.last_at,
-    reported_links.c.link_id,
-    sqlite_where=IS_OPEN,
-    postgresql_where=IS_OPEN,
-)
+Index("ix_reported_links_open", *reported_links.c["last_at", "link_id"], **only_where(IS_OPEN))
 
 link_reports = Table(  # of open links: what reporters wrote is deleted with the outcome
     "link_reports",

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
 
-from waypost.database import Encrypted, Id, Instant, Json, metadata
+from waypost.database import Encrypted, Id, Instant, Json, metadata, only_where
 
 EventType = Literal["link.created", "link.clicked", "pixel.fired"]
 TEST: Final = "webhook.test"
@@ -52,11 +52,10 @@ _PENDING = webhook_deliveries.c.status == "pending"
 _LEASED = webhook_deliveries.c.leased_until.is_not(None)
 Index(
     "ix_webhook_deliveries_pending",
-    *(webhook_deliveries.c[name] for name in ("webhook_id", "next_attempt_at", "id")),
-    sqlite_where=_PENDING,
-    postgresql_where=_PENDING,
+    *webhook_deliveries.c["webhook_id", "next_attempt_at", "id"],
+    **only_where(_PENDING),
 )
-Index("ix_webhook_deliveries_leased", webhook_deliveries.c.webhook_id, sqlite_where=_LEASED, postgresql_where=_LEASED)
+Index("ix_webhook_deliveries_leased", webhook_deliveries.c.webhook_id, **only_where(_LEASED))
 # with the columns that the list filters by, so that it is counted without reading bodies
 Index("ix_webhook_deliveries_log", *(webhook_deliveries.c[name] for name in ("webhook_id", "id", "status", "event")))
 

@@ -22,7 +22,7 @@ link_aliases = Table(
 )
 Index("uq_link_aliases_address", link_aliases.c.domain_id, link_aliases.c.digest, unique=True)
 Index("ix_link_aliases_folded", link_aliases.c.domain_id, link_aliases.c.folded)
-Index("ix_link_aliases_link", *(link_aliases.c[name] for name in ("link_id", "created_at", "id")))
+Index("ix_link_aliases_link", *link_aliases.c["link_id", "created_at", "id"])
 
 
 @dataclass(frozen=True, slots=True)

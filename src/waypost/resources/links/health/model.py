@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, Table, Text
 
-from waypost.database import Id, Instant, Json, metadata
+from waypost.database import Id, Instant, Json, metadata, only_where
 
 HealthStatus = Literal["ok", "broken", "uncertain", "unchecked"]
 
@@ -27,10 +27,9 @@ link_health = Table(  # no row: the worker has not seen the link yet, which is u
     Column("held", Json),  # null unless a visit failed at the network in the current hour
     sqlite_with_rowid=False,
 )
-Index("ix_link_health_due", *(link_health.c[name] for name in ("due_at", "account_id", "link_id")))
-Index("ix_link_health_status", *(link_health.c[name] for name in ("account_id", "status", "link_id")))
-_IS_HELD = link_health.c.held.is_not(None)
-Index("ix_link_health_held", link_health.c.link_id, sqlite_where=_IS_HELD, postgresql_where=_IS_HELD)
+Index("ix_link_health_due", *link_health.c["due_at", "account_id", "link_id"])
+Index("ix_link_health_status", *link_health.c["account_id", "status", "link_id"])
+Index("ix_link_health_held", link_health.c.link_id, **only_where(link_health.c.held.is_not(None)))
 
 
 @dataclass(frozen=True, slots=True)

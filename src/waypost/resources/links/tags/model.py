@@ -30,7 +30,7 @@ tags = Table(  # each tag of a link has a row; so do tags without links
     Column("updated_at", Instant, nullable=False),
 )
 Index("uq_tags_name", tags.c.account_id, tags.c.name, unique=True)
-Index("ix_tags_order", *(tags.c[name] for name in ("account_id", "folded_name", "name")))
+Index("ix_tags_order", *tags.c["account_id", "folded_name", "name"])
 
 
 @dataclass(frozen=True, slots=True)
