@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, delete, literal, select, tuple_
+from sqlalchemy import delete, literal, select, tuple_
 from typing_extensions import TypedDict
 
 from waypost.accounts import Account
 from waypost.accounts.data.archive.parts import Files, Part, csv_file, ndjson_file
 from waypost.context import Context
-from waypost.database import Database, Id, Instant, NamedRow, Tx, bulk
+from waypost.database import Database, Id, Instant, Tx, bulk
+from waypost.database.batches import read_in_batches
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
@@ -120,7 +121,8 @@ def _routing_json(link: Link, stored: LinkRouting) -> RoutingJson:
 
 async def _aliases(db: Database, account_id: UUID) -> AsyncIterator[list[AliasJson]]:
     """Yield the aliases as the API shows them, by link."""
-    async for rows in _by_id(db, select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)):
+    query = select(links.c.id).where(links.c.account_id == account_id, NOT_DELETED)
+    async for rows in read_in_batches(db.read_long, query, links.c.id, _EXPORT_BATCH):
         async with db.read_long() as tx:
             found = await aliases.find_of_links(tx, [row.id for row in rows])
         yield [alias_to_json(alias) for of_link in found.values() for alias in of_link]
@@ -145,8 +147,9 @@ class DeletedLinkJson(TypedDict):
 
 async def _deleted_links(db: Database, account_id: UUID) -> AsyncIterator[list[DeletedLinkJson]]:
     """Yield what is left of deleted links, by id: their clicks remain in the statistics of the account."""
-    columns = links.c.id, links.c.slug, links.c.created_at, links.c.deleted_at
-    async for rows in _by_id(db, select(*columns).where(links.c.account_id == account_id, ~NOT_DELETED)):
+    query = select(*links.c["id", "slug", "created_at", "deleted_at"])
+    query = query.where(links.c.account_id == account_id, ~NOT_DELETED)
+    async for rows in read_in_batches(db.read_long, query, links.c.id, _EXPORT_BATCH):
         yield [
             {
                 "id": str(row.id),
@@ -164,7 +167,7 @@ async def _images(context: Context, account_id: UUID) -> AsyncIterator[Part]:
 
     has_image = links.c.og_image_file_name.is_not(None)
     query = select(links.c.id, links.c.og_image_file_name).where(links.c.account_id == account_id, NOT_DELETED)
-    async for rows in _by_id(context.db, query.where(has_image)):
+    async for rows in read_in_batches(context.db.read_long, query.where(has_image), links.c.id, _EXPORT_BATCH):
         for row in rows:
             found = await context.image_store.find(row.og_image_file_name)
             content = await asyncio.to_thread(found.read_bytes) if isinstance(found, Path) else found
@@ -173,18 +176,6 @@ async def _images(context: Context, account_id: UUID) -> AsyncIterator[Part]:
                 header.size = len(content)
                 yield Part(header.tobuf() + content + bytes(-len(content) % _TAR_BLOCK), 1)
     yield Part(bytes(2 * _TAR_BLOCK))
-
-
-async def _by_id(db: Database, query: Select[Any]) -> AsyncIterator[Sequence[NamedRow[Any]]]:
-    """Yield the rows in batches, in the order of ids."""
-    rows: Sequence[NamedRow[Any]] = ()
-    page = query.order_by(links.c.id).limit(_EXPORT_BATCH)
-    while not rows or len(rows) == _EXPORT_BATCH:
-        async with db.read_long() as tx:
-            rows = (await tx.execute(page.where(links.c.id > rows[-1].id) if rows else page)).all()
-        if not rows:
-            return
-        yield rows
 
 
 async def add_deleted_links(tx: Tx, account_id: UUID, rows: Sequence[tuple[UUID, str, datetime, datetime]]) -> None:

@@ -10,12 +10,11 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, String, false, func, literal, or_, select, union_all
 
 from waypost.database import Tx
+from waypost.database.batches import batches_of
 from waypost.kit.errors import NotFound
 from waypost.kit.urls import UtmKey
 from waypost.resources import domains
 from waypost.resources.links.model import HOSTNAME, NOT_DELETED, Link, link_tags, links
-
-_BATCH = 500  # parameters of one statement
 
 
 class LinkLabels(NamedTuple):
@@ -33,9 +32,8 @@ async def find_labels(tx: Tx, ids: Collection[UUID], *, shared_domain: str) -> d
     """Return the labels of links, deleted ones included, of any number."""
     columns = links.c.id, func.coalesce(HOSTNAME, shared_domain), links.c.tags, links.c.utm_params, NOT_DELETED
     found: dict[UUID, LinkLabels] = {}
-    remaining = list(ids)
-    for start in range(0, len(remaining), _BATCH):
-        rows = await tx.execute(select(*columns).where(links.c.id.in_(remaining[start : start + _BATCH])))
+    for batch in batches_of(ids):
+        rows = await tx.execute(select(*columns).where(links.c.id.in_(batch)))
         found |= {id_: LinkLabels(host, tags if exists else (), utm) for id_, host, tags, utm, exists in rows}
     return found
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, tr
 from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Id, Tx, bulk, counts
+from waypost.database.batches import batches_of
 from waypost.kit.errors import NotFound
 from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest
@@ -50,10 +50,8 @@ _USE_SLUG = (
 )
 _SAVE_TEXT = update(links).where(links.c.id == bindparam("link_id", type_=Id)).values(search_text=bindparam("text"))
 
-_BATCH = 500  # parameters of one statement
 _SAMPLE = 200  # slugs: the share that is free is right within some 4 %
 
-T = TypeVar("T")
 SlugOwner = tuple[UUID, UUID | None]
 """The account that has a slug, and the link that uses it."""
 
@@ -280,7 +278,7 @@ async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, 
     """Return those of the links that exist, of any number."""
     return {
         row.id: Link(*row)
-        for batch in _batches(ids)
+        for batch in batches_of(ids)
         for row in await tx.execute(
             select(*COLUMNS).where(links.c.id.in_(batch), links.c.account_id == account_id, NOT_DELETED)
         )
@@ -292,7 +290,7 @@ async def find_external(tx: Tx, account_id: UUID, external_ids: Iterable[str | N
     query = select(links.c.external_id, links.c.id).where(links.c.account_id == account_id, NOT_DELETED)
     return {
         row.external_id: row.id
-        for batch in _batches(filter(None, external_ids))
+        for batch in batches_of(filter(None, external_ids))
         for row in await tx.execute(query.where(links.c.external_id.in_(batch)))
     }
 
@@ -301,7 +299,9 @@ async def find_domains(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UU
     """Return the domain of each of the links that exists; None is the shared domain."""
     query = select(links.c.id, links.c.domain_id).where(links.c.account_id == account_id, NOT_DELETED)
     return {
-        row.id: row.domain_id for batch in _batches(ids) for row in await tx.execute(query.where(links.c.id.in_(batch)))
+        row.id: row.domain_id
+        for batch in batches_of(ids)
+        for row in await tx.execute(query.where(links.c.id.in_(batch)))
     }
 
 
@@ -310,7 +310,7 @@ async def find_accounts(tx: Tx, link_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     query = select(links.c.id, links.c.account_id)
     return {
         row.id: row.account_id
-        for batch in _batches(link_ids)
+        for batch in batches_of(link_ids)
         for row in await tx.execute(query.where(links.c.id.in_(batch)))
     }
 
@@ -418,11 +418,6 @@ async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]
         slug: (UUID(bytes=account), UUID(bytes=link) if link else None)
         for slug, account, link in await bulk.find(tx, slugs, [(text,) for text in sorted(set(texts))])
     }
-
-
-def _batches(ids: Iterable[T]) -> Iterable[Sequence[T]]:
-    remaining = list(ids)
-    return (remaining[start : start + _BATCH] for start in range(0, len(remaining), _BATCH))
 
 
 async def _add_tags(tx: Tx, tagged: Sequence[Link]) -> None:

@@ -6,6 +6,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 from waypost.database import Database, Tx
+from waypost.database.batches import batches_of
 from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
 from waypost.resources.clicks.intake.build import IntakeSettings
@@ -13,8 +14,6 @@ from waypost.resources.clicks.intake.enrich import WebhookCounts
 from waypost.resources.clicks.model import HUMAN, Click
 from waypost.resources.clicks.schemas import PixelFiredJson, to_event_json
 from waypost.resources.pixels import events
-
-_MAX_PARAMETERS = 500  # per statement
 
 
 async def count_webhooks(db: Database, accounts: Collection[bytes]) -> Mapping[bytes, WebhookCounts]:
@@ -64,10 +63,9 @@ async def _record_platform_events(tx: Tx, clicks: Sequence[Click], settings: Int
 
 
 async def _urls(tx: Tx, link_ids: Collection[UUID], settings: IntakeSettings) -> dict[UUID, str]:
-    ids, urls = list(link_ids), dict[UUID, str]()
-    for start in range(0, len(ids), _MAX_PARAMETERS):
-        some = ids[start : start + _MAX_PARAMETERS]
-        names = await links.find_names(tx, None, some, shared_domain=settings.shared_domain)
+    urls: dict[UUID, str] = {}
+    for batch in batches_of(link_ids):
+        names = await links.find_names(tx, None, batch, shared_domain=settings.shared_domain)
         urls |= {link: f"{settings.scheme}://{name}" for link, (name, _) in names.items()}
     return urls
 

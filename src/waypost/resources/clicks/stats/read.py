@@ -24,6 +24,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost.database import Database
+from waypost.database.batches import batches_of
 from waypost.kit.clock import DAY, QUARTER, Clock, from_microseconds, microseconds, timestamp
 from waypost.kit.errors import Invalid
 from waypost.resources import links
@@ -39,8 +40,6 @@ from waypost.resources.clicks.store import ClickReader, ClickStore, ClicksUnavai
 MAX_TOP_LINKS = 1_000
 _FEW_CLICKS = 20_000
 """All links that they are of are ranked within milliseconds; of more clicks, values are cached."""
-_NAMES = 500
-"""Links of a statement."""
 HOURS: Final = "hour"
 OTHERS: Final = "(other)"
 """The name of all entries that are hidden."""
@@ -429,10 +428,9 @@ async def find_names(
 ) -> dict[UUID, tuple[str, str]]:
     """Return short URL and title of the links that the account has."""
     names: dict[UUID, tuple[str, str]] = {}
-    for start in range(0, len(link_ids), _NAMES):
+    for batch in batches_of(link_ids):
         async with reader.transaction() as tx:
-            some = link_ids[start : start + _NAMES]
-            names |= await links.find_names(tx, account_id, some, shared_domain=shared_domain)
+            names |= await links.find_names(tx, account_id, batch, shared_domain=shared_domain)
     return names
 
 

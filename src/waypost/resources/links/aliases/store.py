@@ -12,7 +12,8 @@ from uuid import UUID
 from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import Database, NamedRow, Tx, bulk
+from waypost.database import Database, Tx, bulk
+from waypost.database.batches import batches_of, read_in_batches
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.redirect import near_change
@@ -30,7 +31,7 @@ _COLUMNS = (
 )
 _HAS_DOMAIN = ~domains.is_on_shared_domain(link_aliases.c.domain_id)
 _OLDEST = link_aliases.c.created_at, link_aliases.c.id
-_BATCH = 500  # parameters of one statement
+_READ_AT_ONCE = 500
 
 
 async def add_many(tx: Tx, aliases: Sequence[Alias]) -> int:
@@ -59,7 +60,7 @@ async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAdd
         by_domain.setdefault(domain_id, {})[digest(path)] = path
     found: dict[AliasAddress, UUID] = {}
     for domain_id, paths in by_domain.items():
-        for batch in _batches(list(paths)):
+        for batch in batches_of(paths):
             query = select(link_aliases.c.digest, link_aliases.c.link_id)
             query = query.where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest.in_(batch))
             found |= {(domain_id, paths[digest_]): link_id for digest_, link_id in await tx.execute(query)}
@@ -69,7 +70,7 @@ async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAdd
 async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, list[Alias]]:
     """Return the aliases of each link that has some, oldest first. For exports: links of any number at a time."""
     found: dict[UUID, list[Alias]] = {}
-    for batch in _batches(link_ids):
+    for batch in batches_of(link_ids):
         query = select(*_COLUMNS).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN).order_by(*_OLDEST)
         for row in await tx.execute(query):
             found.setdefault(row.link_id, []).append(Alias(*row))
@@ -84,7 +85,7 @@ async def count(tx: Tx, link_id: UUID) -> int:
 async def split_by_limit(tx: Tx, new: Sequence[Alias]) -> tuple[list[Alias], list[Alias]]:
     """Return the aliases that their links may get besides those that they have, and the others. In this order."""
     link_ids, counts = list({alias.link_id for alias in new}), Counter[UUID]()
-    for batch in _batches(link_ids):
+    for batch in batches_of(link_ids):
         query = select(link_aliases.c.link_id, func.count()).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN)
         counts.update(dict(iter(await tx.execute(query.group_by(link_aliases.c.link_id)))))
     within, beyond = list[Alias](), list[Alias]()
@@ -113,7 +114,7 @@ async def get(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
 
 async def delete(tx: Tx, ids: Collection[UUID]) -> None:
     """Delete aliases whose links the transaction has locked, and whose `search_text` the caller updates."""
-    for batch in _batches(list(ids)):
+    for batch in batches_of(ids):
         await tx.execute(delete_from(link_aliases).where(link_aliases.c.id.in_(batch)))
 
 
@@ -147,19 +148,10 @@ def select_near(hostname: BindParameter[str], digest: BindParameter[UUID]) -> Se
 
 async def read_paths(db: Database) -> AsyncIterator[Sequence[str]]:
     """Yield the paths of all aliases, in batches."""
-    rows: Sequence[NamedRow[Any, Any]] = ()
-    page = select(link_aliases.c.id, link_aliases.c.path).order_by(link_aliases.c.id).limit(_BATCH)
-    while not rows or len(rows) == _BATCH:
-        async with db.read() as tx:
-            rows = (await tx.execute(page.where(link_aliases.c.id > rows[-1].id) if rows else page)).all()
-        if not rows:
-            return
+    query = select(link_aliases.c.id, link_aliases.c.path)
+    async for rows in read_in_batches(db.read, query, link_aliases.c.id, _READ_AT_ONCE):
         yield [row.path for row in rows]
 
 
 def _digests(path: str) -> dict[str, UUID]:
     return {"digest": digest(path), "folded": folded_digest(path)}
-
-
-def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
-    return (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))

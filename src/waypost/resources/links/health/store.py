@@ -1,6 +1,6 @@
 """SQL of the health of links. Other packages use some of it inside their transactions."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import NamedTuple
@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 
 from waypost.accounts import suspension
 from waypost.database import Id, Instant, Tx, bulk
+from waypost.database.batches import batches_of
 from waypost.resources.links.health.model import HealthStatus, LinkHealth, link_health
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, links
 
 _FIELDS = tuple(LinkHealth.__dataclass_fields__)
 _COLUMNS = tuple(link_health.c[name] for name in _FIELDS)
-_BATCH = 500  # parameters of one statement
 _OLDEST = 20_000
 """Due links among which accounts take turns. Sorting all of a million would take seconds."""
 _STATE = {
@@ -44,7 +44,7 @@ async def find(tx: Tx, link_id: UUID) -> LinkHealth | None:
 async def find_of_links(tx: Tx, ids: Collection[UUID]) -> dict[UUID, LinkHealth]:
     return {
         row.link_id: LinkHealth(*row)
-        for batch in _batches(ids)
+        for batch in batches_of(ids)
         for row in await tx.execute(select(*_COLUMNS).where(link_health.c.link_id.in_(batch)))
     }
 
@@ -86,7 +86,7 @@ async def reset(tx: Tx, ids: Collection[UUID], now: datetime) -> None:
     """Forget what is known of links that lead elsewhere now, and have them visited soon."""
     values = dict.fromkeys(("checked_at", "http_status", "reason", "since", "held"))
     unchecked = update(link_health).values(status="unchecked", due_at=now, failures=0, gone_days=0, **values)
-    for batch in _batches(sorted(ids)):
+    for batch in batches_of(sorted(ids)):
         await tx.execute(unchecked.where(link_health.c.link_id.in_(batch)))
 
 
@@ -137,10 +137,5 @@ async def save(tx: Tx, changes: Sequence[tuple[LinkHealth, LinkHealth]]) -> None
 
 
 async def delete_of_links(tx: Tx, ids: Collection[UUID]) -> None:
-    for batch in _batches(ids):
+    for batch in batches_of(ids):
         await tx.execute(delete(link_health).where(link_health.c.link_id.in_(batch)))
-
-
-def _batches(ids: Iterable[UUID]) -> Iterator[Sequence[UUID]]:
-    remaining = list(ids)
-    return (remaining[start : start + _BATCH] for start in range(0, len(remaining), _BATCH))

@@ -7,6 +7,7 @@ node's file immediately, or by the steps of the worker.
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import structlog
 from sqlalchemy import bindparam, delete, select
 
 from waypost.database import Database, upsert
+from waypost.database.batches import batches_of
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.cache import PreviewCache
@@ -23,7 +25,6 @@ from waypost.resources.links.model import link_images, links
 
 CACHE_BYTES = 256 << 20
 _MAX_LOADING = 4  # images of up to 2 MB, which also take connections
-_BATCH = 500  # parameters of one statement
 _UPLOAD_TIME = timedelta(hours=1)  # more than the time between saving an image and the commit of its link
 
 log = structlog.get_logger()
@@ -126,9 +127,7 @@ class ImageRows:
 
     async def clean_cache(self) -> bool:
         """Remove cached files of images that were deleted on other nodes."""
-        names = await asyncio.to_thread(self._cache.names)
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
+        for batch in batches_of(await asyncio.to_thread(self._cache.names)):
             for name in set(batch) - await self._find_used(batch):
                 await asyncio.to_thread(self._cache.remove, name)
         return False
@@ -142,6 +141,6 @@ class ImageRows:
             log.info("unused images deleted", count=count)
         return False
 
-    async def _find_used(self, names: list[str]) -> set[str]:
+    async def _find_used(self, names: Sequence[str]) -> set[str]:
         async with self._db.read() as tx:
             return set(await tx.scalars(select(_IN_USE).where(_IN_USE.in_(names))))

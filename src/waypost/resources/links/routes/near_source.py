@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import ColumnElement, Select, Text, bindparam, func, literal_column, select, union
 
 from waypost.database import Database, Id
+from waypost.database.batches import read_in_batches
 from waypost.redirect import NearRoute, NearTable, fold, new_near, path_digest
 from waypost.redirect.address_filter import MAX_ADDRESSES, AddressFilter
 from waypost.resources import domains
@@ -42,12 +43,7 @@ _BY_ALIAS = (
 _ON_CUSTOM = union(select(_BY_SLUG), select(_BY_ALIAS))
 """Without repetition: a link may have both a slug and an alias that are near."""
 
-_SLUGS = (
-    select(links.c.folded_slug)
-    .where(links.c.folded_slug > bindparam("last"), NOT_DELETED)
-    .order_by(links.c.folded_slug)
-    .limit(_BATCH)
-)
+_SLUGS = select(links.c.folded_slug).where(links.c.folded_slug.is_not(None), NOT_DELETED)
 
 
 class NearSource:
@@ -95,13 +91,7 @@ class NearSource:
 
     async def _read_addresses(self) -> AsyncIterator[Iterable[bytes]]:
         """Yield the case-folded addresses of all hosts, in batches."""
-        last = ""
-        while True:
-            async with self._db.read() as tx:
-                folded = (await tx.scalars(_SLUGS, {"last": last})).all()
-            if not folded:
-                break
-            yield [address.encode() for address in folded]
-            last = folded[-1]
+        async for rows in read_in_batches(self._db.read, _SLUGS, links.c.folded_slug, _BATCH):
+            yield [row.folded_slug.encode() for row in rows]
         async for paths in aliases.read_paths(self._db):
             yield [fold(path.encode()) for path in paths]

@@ -10,12 +10,12 @@ from sqlalchemy import Column, Select, or_, select
 from sqlalchemy import delete as delete_from
 
 from waypost.database import Tx, bulk, upsert
+from waypost.database.batches import batches_of
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson, link_routing
 
 _FIELDS = tuple(LinkRouting.__dataclass_fields__)
 _COLUMNS = tuple(link_routing.c[name] for name in _FIELDS)
 _LISTS = ("rules", "variants", "unsafe_urls")
-_BATCH = 500  # parameters of one statement
 
 
 class RouteColumns(NamedTuple):
@@ -37,7 +37,7 @@ async def find(tx: Tx, link_id: UUID) -> LinkRouting | None:
 async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkRouting]:
     """Return the routing of each link that has some. For links of any number at a time."""
     found: dict[UUID, LinkRouting] = {}
-    for batch in _batches(link_ids):
+    for batch in batches_of(link_ids):
         rows = await tx.execute(select(*_COLUMNS).where(link_routing.c.link_id.in_(batch)))
         found |= {row.link_id: _from_row(row) for row in rows}
     return found
@@ -58,7 +58,7 @@ async def find_routed(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
     )
     return {
         row.link_id
-        for batch in _batches(link_ids)
+        for batch in batches_of(link_ids)
         for row in await tx.execute(query.where(link_routing.c.link_id.in_(batch)))
     }
 
@@ -128,7 +128,3 @@ def _dump(entries: Sequence[Any]) -> str | None:
 def _to_row(routing: LinkRouting) -> dict[str, Any]:
     row = {name: getattr(routing, name) for name in _FIELDS}
     return row | {name: _dump(row[name]) for name in _LISTS}
-
-
-def _batches(ids: Sequence[UUID]) -> Iterable[Sequence[UUID]]:
-    return (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))

@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from waypost.database import Database
+from waypost.database.batches import batches_of
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
 from waypost.resources.clicks.backends.clickhouse.read import CLICK_COLUMNS, read_click, where
@@ -103,8 +104,8 @@ class ClickHouseExporter:
                 limit=LONG_TIMEOUT,
             )
             urls = await self._find_short_urls({row[2] for row in rows})
-            for start in range(0, len(rows), _BATCH_SIZE):
-                if batch := _to_clicks(rows[start : start + _BATCH_SIZE], urls):
+            for some in batches_of(rows, _BATCH_SIZE):
+                if batch := _to_clicks(some, urls):
                     yield batch
             if len(rows) < _PAGE_SIZE:
                 return

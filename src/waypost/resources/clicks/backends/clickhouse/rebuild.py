@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, column, select, text, values
 
 from waypost.database import Database, Id, Tx
+from waypost.database.batches import read_in_batches
 from waypost.kit.clock import DAY, Clock, microseconds, now
 from waypost.kit.errors import WaypostError
 from waypost.resources import links, qrcodes
@@ -127,14 +128,9 @@ async def _really_differs(tx: Tx, client: ClickHouse, day: int) -> bool:
 
 
 async def _link_batches(db: Database) -> AsyncIterator[Sequence[UUID]]:
-    id_, after = links.SHORT_LINKS.c.id, UUID(int=0)
-    while True:
-        async with db.read() as tx:
-            batch = (await tx.scalars(select(id_).where(id_ > after).order_by(id_).limit(_LINKS_BATCH_SIZE))).all()
-        if not batch:
-            return
-        yield batch
-        after = batch[-1]
+    id_ = links.SHORT_LINKS.c.id
+    async for rows in read_in_batches(db.read, select(id_), id_, _LINKS_BATCH_SIZE):
+        yield [row.id for row in rows]
 
 
 async def _find_wrong_links(db: Database, client: ClickHouse, link_ids: Sequence[UUID]) -> WrongLinks:

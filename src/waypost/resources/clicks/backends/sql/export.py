@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
 from waypost.accounts import select_account_ids
 from waypost.database import Database, Id, Instant, Tx, bulk, upsert
+from waypost.database.batches import read_in_batches
 from waypost.kit.clock import DAY, EPOCH, from_microseconds, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write
@@ -84,15 +85,9 @@ class SqlExporter:
         account_id = self._query.subject.account_id
         yield await self._read_days(days, [account_id], account_id)
         link = SHORT_LINKS.c
-        links_of_account = select(link.id).where(link.account_id == account_id).order_by(link.id)
-        after = _LOWEST_ID
-        while True:
-            async with self._db.read_long() as tx:
-                ids = (await tx.scalars(links_of_account.where(link.id > after).limit(_LINKS_AT_ONCE))).all()
-            if not ids:
-                return
-            yield await self._read_days(days, ids, account_id)
-            after = ids[-1]
+        links_of_account = select(link.id).where(link.account_id == account_id)
+        async for rows in read_in_batches(self._db.read_long, links_of_account, link.id, _LINKS_AT_ONCE):
+            yield await self._read_days(days, [row.id for row in rows], account_id)
 
     async def _read_days(self, days: Sequence[int], subjects: Sequence[UUID], account_id: UUID) -> list[DayStatistics]:
         """Return the statistics of these links, or of the account, with quarters of an hour and values."""

@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy import Integer, Subquery, Table, TextClause, bindparam, func, select, text
 
 from waypost.database import Database, Id, NamedRow, Tx
+from waypost.database.batches import batches_of
 from waypost.kit.clock import EPOCH
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write
@@ -170,8 +171,6 @@ def _recount(dialect: str, table: Table) -> Recount:
         ),
     )
 
-
-_LINKS_BATCH_SIZE = 500
 
 _totals = click_totals.c
 _SUMS_QUERY = (
@@ -350,8 +349,7 @@ async def correct_link_counters(db: Database) -> int:
     """Set the counters of links that differ from the statistics. Return the number of these links."""
     wrong_clicks, wrong_scans = await _find_wrong_links(db)
     wrong = sorted(wrong_clicks | wrong_scans)
-    for start in range(0, len(wrong), _LINKS_BATCH_SIZE):
-        batch = wrong[start : start + _LINKS_BATCH_SIZE]
+    for batch in batches_of(wrong):
         async with db.write() as tx:
             await write.lock(tx)
             correct = await _find_sums(tx, batch)

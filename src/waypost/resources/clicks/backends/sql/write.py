@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
 from waypost.database import NamedRow, Tx, bulk, take_advisory_lock
+from waypost.database.batches import batches_of
 from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import (
     MAX_LINK_ROWS,
@@ -40,7 +41,6 @@ RAW_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
 """The same for `read_raw_click`: most of an export's time would go into objects that Click does not have."""
 
 _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN (FORMAT binary)"
-_MAX_PARAMETERS = 500  # per statement
 
 
 def read_click(row: NamedRow[*tuple[Any, ...]]) -> Click:
@@ -148,9 +148,7 @@ _field = lru_cache(4_096)(_new_field)
 
 async def _without_stored(tx: Tx, new: Sequence[Click]) -> list[Click]:
     by_id = {click.id: click for click in new}
-    ids = [UUID(bytes=id_) for id_ in by_id]
-    for start in range(0, len(ids), _MAX_PARAMETERS):
-        batch = ids[start : start + _MAX_PARAMETERS]
+    for batch in batches_of(UUID(bytes=id_) for id_ in by_id):
         for stored in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(batch))):
             del by_id[stored.bytes]
     return list(by_id.values())
