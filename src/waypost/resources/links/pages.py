@@ -13,7 +13,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions.store import Session
-from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.kit.pagination import Page, PageRequest
@@ -150,9 +149,8 @@ class LinkPages(Pages[Deps]):
                 links = await listing.list_ranked(tx, account, filter_, page, now, ranked, limit=_MAX_COUNTED)
             elif not problems:
                 links = await listing.list_with_capped_total(tx, account, filter_, page, now, order, limit=_MAX_COUNTED)
-            found = await _find_shown(tx, account, links)
             choices = None if is_fragment else await find_choices(tx, account)
-        rows = await self._rows(call.session, view, links, *found)
+        rows = await self._rows(account, view, links)
         context: dict[str, Any] = {"page": rows, "form": form, "query": view.query, "view": view}
         context["counted"] = links.total if filter_.is_empty else _MAX_COUNTED
         context |= {"ranked": ranked, "are_all_ranked": few is not None, "columns": COLUMNS}
@@ -216,19 +214,15 @@ class LinkPages(Pages[Deps]):
         link = await service.change(self._deps, call.session, call.id, LinkChange(status=status), Problems())
         if not is_fragment_request(call.request):
             return _redirect_to_list(call.request, "enabled" if link.is_enabled else "disabled", link=str(link.id))
-        links = Page([link], 1, PageRequest())
-        async with self._deps.db.read() as tx:
-            found = await _find_shown(tx, call.session.account.id, links)
         view = _view(call.request)
-        rows = await self._rows(call.session, view, links, *found)
-        context: dict[str, Any] = {"row": rows.items[0], "view": view}
-        return self._views.render_fragment(call.request, "links/row.html", "row", **context)
+        rows = await self._rows(call.session.account.id, view, Page([link], 1, PageRequest()))
+        return self._views.render_fragment(call.request, "links/row.html", "row", row=rows.items[0], view=view)
 
     async def confirm_delete(self, call: PageCall) -> Response:
         """Ask on a page, or in a dialog if htmx requests it."""
         link = await service.get(self._deps, call.session, call.id)
-        context: dict[str, Any] = {"link": link, "query": _query(call.request)}
-        context["short_url"] = link.short_url(self._deps.shared_domain)
+        short_url = link.short_url(self._deps.shared_domain)
+        context: dict[str, Any] = {"link": link, "query": _query(call.request), "short_url": short_url}
         if is_fragment_request(call.request):
             return self._views.render_fragment(call.request, "links/delete.html", "question", **context)
         return call.render("links/delete.html", **context)
@@ -240,20 +234,15 @@ class LinkPages(Pages[Deps]):
             raise NotFound
         return _redirect_to_list(call.request, "link-deleted", change=str(change.id))
 
-    async def _rows(
-        self,
-        session: Session,
-        view: ListView,
-        links: Page[Link],
-        unserved: Collection[UUID],
-        routed: Collection[UUID],
-        imported: Mapping[UUID, int],
-        tag_colors: Mapping[str, TagColor],
-        healths: Mapping[UUID, LinkHealth],
-    ) -> Page[ListedLink]:
-        """Call it without a transaction: clicks can be on another server."""
+    async def _rows(self, account: UUID, view: ListView, links: Page[Link]) -> Page[ListedLink]:
         ids = [link.id for link in links.items]
-        clicks = await self._sparklines(session.account.id, ids, view.days or RANGES[_DEFAULT_RANGE]) if ids else {}
+        async with self._deps.db.read_for(account) as tx:
+            unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
+            tag_colors = await tags.find_colors(tx, account, {tag for link in links.items for tag in link.tags})
+            routed, imported = await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids)
+            healths = await health.find_of_links(tx, ids)
+        # after the transaction: clicks can be on another server
+        clicks = await self._sparklines(account, ids, view.days or RANGES[_DEFAULT_RANGE]) if ids else {}
         return links.map(
             lambda link: ListedLink(
                 link,
@@ -268,17 +257,6 @@ class LinkPages(Pages[Deps]):
                 sparkline_points=sparkline_points(clicks.get(link.id, ())),
             )
         )
-
-
-async def _find_shown(
-    tx: Tx, account: UUID, links: Page[Link]
-) -> tuple[Collection[UUID], Collection[UUID], Mapping[UUID, int], Mapping[str, TagColor], Mapping[UUID, LinkHealth]]:
-    """Return the domains not served, the links with routing, imported clicks, the colors of tags, and the health."""
-    ids = [link.id for link in links.items]
-    unserved = await domains.find_unserved(tx, [link.domain_id for link in links.items])
-    colors = await tags.find_colors(tx, account, {tag for link in links.items for tag in link.tags})
-    routed, imported = await routing.find_routed(tx, ids), await find_imported_clicks(tx, ids)
-    return unserved, routed, imported, colors, await health.find_of_links(tx, ids)
 
 
 def _times(now: datetime) -> dict[str, str]:
