@@ -5,7 +5,6 @@ never inside a transaction.
 """
 
 import asyncio
-from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -22,25 +21,12 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import media
 from waypost.resources.links.images.media import MAX_BYTES, BadImage, ReencodedImage, check_size_and_type
 from waypost.resources.links.model import Link
+from waypost.resources.links.rules import Facts
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 
 _REFUSED = {NotPublic: rules.NOT_PUBLIC, Unsafe: rules.UNSAFE}
 
 log = structlog.get_logger(__name__)
-
-
-class ResolvedFields(NamedTuple):
-    """The destination URL and the id of the domain; None if not sent or invalid, and for the shared domain."""
-
-    url: Url | None
-    domain: UUID | None
-
-
-class CheckedContent(NamedTuple):
-    """Results of the expensive checks; empty for fields that were not sent."""
-
-    metadata: PageMetadata
-    image: ReencodedImage | None
 
 
 def check_combination(change: LinkChange, problems: Problems) -> None:
@@ -53,8 +39,8 @@ def check_combination(change: LinkChange, problems: Problems) -> None:
 
 async def run_cheap_checks(
     deps: Deps, account: UUID, fields: LinkFields, problems: Problems, before: Link | None = None
-) -> ResolvedFields:
-    """Check the fields and find their domain. `before`: the link that the fields change."""
+) -> Facts:
+    """Find the destination and the domain. `before`: the link that the fields change."""
     _check_values(deps, fields, problems)
     url = await check_destination(deps, account, fields.destination_url, problems)
     domain = await _find_domain(deps, account, fields, problems)
@@ -74,7 +60,7 @@ async def run_cheap_checks(
             used = await accounts.count_image_bytes(tx, account)
         if used - (before.og_image_bytes if before else 0) >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
-    return ResolvedFields(url, domain)
+    return Facts(url, domain)
 
 
 async def _check_external_id(
@@ -96,7 +82,7 @@ async def run_expensive_checks(
     problems: Problems,
     *,
     wait: TimeBudget | None = None,
-) -> CheckedContent:
+) -> tuple[PageMetadata, ReencodedImage | None]:
     """Fetch the destination and re-encode the image. Raises Invalid for problems found before or now.
 
     `wait`: how long to wait for other checks. None: the usual time.
@@ -106,13 +92,14 @@ async def run_expensive_checks(
         fetch_destination(deps, account, url, problems, wait=wait), _reencode_image(deps, account, fields, problems)
     )
     problems.raise_if_any()
-    return CheckedContent(metadata, image)
+    return metadata, image
 
 
 async def fetch_metadata(deps: Deps, account: UUID, new: NewLink, problems: Problems) -> PageMetadata:
     """Fetch the metadata of the destination's page. Raises Invalid as `service.create` does."""
     url = await check_destination(deps, account, new.destination_url, problems)
-    return (await run_expensive_checks(deps, account, new, url, problems)).metadata
+    metadata, _ = await run_expensive_checks(deps, account, new, url, problems)
+    return metadata
 
 
 async def fetch_image(deps: Deps, account: UUID, url: str) -> ReencodedImage:

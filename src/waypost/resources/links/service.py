@@ -1,8 +1,9 @@
 """Create, change, delete and get links. Each function opens its own transaction; nothing slow runs inside."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from waypost import accounts, audit
@@ -21,7 +22,7 @@ from waypost.resources.links.images.media import UploadedImage
 from waypost.resources.links.model import Link
 from waypost.resources.links.routing import change as routing_change
 from waypost.resources.links.routing import find as find_routing
-from waypost.resources.links.routing.change import RoutedLink
+from waypost.resources.links.routing.change import RoutedLink, RoutingDraft
 from waypost.resources.links.routing.schemas import RoutingFields
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 from waypost.resources.links.tags import store as tags
@@ -61,17 +62,10 @@ async def create(
 
     account, own_id = caller.account.id, new_id()
     new.check_required(problems)
-    url, domain = await checks.run_cheap_checks(deps, account, new, problems)
-    draft = await routing_change.check_syntax(deps, account, routing, problems) if routing else None
-    plan(rules.Facts(url, domain))
-    page, checked_image = await checks.run_expensive_checks(deps, account, new, url, problems, wait=wait)
-    draft = await routing_change.fetch(deps, account, None, draft, problems) if draft else None
-    if url is None:
-        raise Invalid(problems.errors)
-    image = await deps.image_store.save(checked_image) if checked_image else None
-    async with caller.commit(deps.db, _deleted_on_failure(deps, image)) as tx:
+    facts, draft = await _check(deps, account, None, new, routing, plan, problems, wait)
+    async with caller.commit(deps.db, _deleted_on_failure(deps, facts.image)) as tx:
         await lock_pixels(tx, account, new, problems)
-        [link] = await apply(deps, tx, account, [plan(rules.Facts(url, domain, image, page))], problems)
+        [link] = await apply(deps, tx, account, [plan(facts)], problems)
         problems.raise_if_any()
         item, changes = item_of(link, deps), {"destination_url": [None, audit.plain(link.destination_url)]}
         await audit.record(tx, caller.actor, "link.created", link.created_at, item, changes=changes)
@@ -155,28 +149,41 @@ async def _changed(
     account = caller.account.id
     async with deps.db.point_read() as tx:
         link = await store.get(tx, account, link_id)
-        stored = await find_routing(tx, link_id) if routing else None
-    caller.require_current(RoutedLink(link, stored) if routing else link)
+        current = RoutedLink(link, await find_routing(tx, link_id) if routing else None)
+    caller.require_current(current if routing else link)
     checks.check_combination(change, problems)
-    url, domain = await checks.run_cheap_checks(deps, account, change, problems, link)
-    draft = await routing_change.check_syntax(deps, account, routing, problems) if routing else None
-    plan(link, rules.Facts(url, domain))
-    _, checked_image = await checks.run_expensive_checks(deps, account, change, url, problems, wait=wait)
-    if draft:
-        draft = await routing_change.fetch(deps, account, RoutedLink(link, stored), draft, problems)
-    image = await deps.image_store.save(checked_image) if checked_image else None
-    async with _deleted_on_failure(deps, image), deps.db.write() as tx:
+    facts, draft = await _check(deps, account, current, change, routing, partial(plan, link), problems, wait)
+    async with _deleted_on_failure(deps, facts.image), deps.db.write() as tx:
         before = await store.lock(tx, account, link_id)  # it may have changed since the checks
         stored = await find_routing(tx, link_id) if draft else None
         caller.require_current(RoutedLink(before, stored) if draft else before)
         await lock_pixels(tx, account, change, problems)
-        [after] = await apply(deps, tx, account, [plan(before, rules.Facts(url, domain, image))], problems)
+        [after] = await apply(deps, tx, account, [plan(before, facts)], problems)
         problems.raise_if_any()
         if draft:
             after, _ = await routing_change.apply(deps, tx, caller, RoutedLink(after, stored), draft)
         yield tx, before, after
     if before.og_image_file_name != after.og_image_file_name:
         await deps.image_store.delete(before.og_image_file_name)
+
+
+async def _check(
+    deps: Deps,
+    account: UUID,
+    current: RoutedLink | None,
+    fields: LinkFields,
+    routing: RoutingFields | None,
+    plan: Callable[[rules.Facts], rules.LinkPlan],
+    problems: Problems,
+    wait: TimeBudget | None,
+) -> tuple[rules.Facts, RoutingDraft | None]:
+    """Make the checks before the transaction, and store an uploaded image. Raises Invalid with all problems."""
+    facts = await checks.run_cheap_checks(deps, account, fields, problems, current.link if current else None)
+    draft = await routing_change.check_syntax(deps, account, routing, problems) if routing else None
+    plan(facts)
+    page, image = await checks.run_expensive_checks(deps, account, fields, facts.url, problems, wait=wait)
+    draft = await routing_change.fetch(deps, account, current, draft, problems) if draft else None
+    return facts._replace(page=page, image=await deps.image_store.save(image) if image else None), draft
 
 
 async def delete(deps: Deps, caller: accounts.Caller, link_id: UUID) -> None:
