@@ -77,13 +77,7 @@ class ClickReader(Protocol):
     """Clicks that can be counted within two seconds, if nothing else is done meanwhile."""
 
     async def count_clicks(
-        self,
-        selection: ClickSelection,
-        slices: Sequence[DaySlice],
-        sizes: Mapping[int, int],
-        tally: Tally,
-        *,
-        shared_domain: str,
+        self, selection: ClickSelection, slices: Sequence[DaySlice], sizes: Mapping[int, int], tally: Tally
     ) -> Counted:
         """Count clicks in the slices, of which the first and the last may be parts of days. Raises TooManyClicks.
 

@@ -239,9 +239,10 @@ async def _count(reader: ClickReader, scope: _Scope, lists: Collection[StatsList
     if sum(sizes.values()) > reader.max_counted:
         _refuse(kept, sizes, reader.max_counted)
     names = [name for name in lists if name != HOURS]
-    tally = Tally(scope.starts, names, limit=scope.limit or TOP_COUNT, has_visitors=scope.query.has_visitors)
+    limit, has_visitors = scope.limit or TOP_COUNT, scope.query.has_visitors
+    tally = Tally(scope.starts, names, scope.shared_domain, limit=limit, has_visitors=has_visitors)
     try:
-        counted = await reader.count_clicks(selection, kept, sizes, tally, shared_domain=scope.shared_domain)
+        counted = await reader.count_clicks(selection, kept, sizes, tally)
     except TooManyClicks:
         _refuse(kept, sizes, sum(sizes.values()) // 2)
     if not deleted:

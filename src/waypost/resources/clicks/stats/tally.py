@@ -88,10 +88,13 @@ def bucket_of(starts: Sequence[int], quarter: int) -> int:
 class Tally:
     """What to count, and the sums. `limit`: of values that are needed of each list."""
 
-    def __init__(self, starts: Sequence[int], lists: Collection[ListName], *, limit: int, has_visitors: bool) -> None:
+    def __init__(
+        self, starts: Sequence[int], lists: Collection[ListName], shared_domain: str, *, limit: int, has_visitors: bool
+    ) -> None:
         """`starts`: of the buckets. `has_visitors`: whether the visitors of each value are counted."""
         self.starts = starts
         self.lists = lists
+        self.shared_domain = shared_domain
         self.limit = limit
         self.has_visitors = has_visitors
         needed = {"profile": PROFILE, "referrer": ("referrer",), "target": ("target",), "link": ("link", *LABELS)}

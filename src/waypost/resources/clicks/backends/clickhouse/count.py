@@ -42,14 +42,14 @@ class ClickCounter:
         self._visits = f"FROM clicks WHERE {matching.others} AND {days}"
         self._people = f"FROM clicks WHERE {matching.people} AND kind = 'human' AND {days}"
 
-    async def count(self, tally: Tally, db: Database, *, shared_domain: str) -> Counted:
+    async def count(self, tally: Tally, db: Database) -> Counted:
         """Raises TooManyClicks when a statement takes longer than COUNT_SECONDS."""
         try:
             counted = await self._count_times()
             await self._count_visitors(counted, tally.starts)
             await self._count_values(counted, tally)
             if tally.needs_labels:
-                await self._count_visitors_of_labels(counted, tally, db, shared_domain)
+                await self._count_visitors_of_labels(counted, tally, db)
         except ClickStoreUnavailable as error:
             if error.code == _TIMEOUT_EXCEEDED:
                 raise TooManyClicks from error
@@ -116,11 +116,11 @@ class ClickCounter:
         if len(counted.values.get("link", ())) > MAX_VALUES:
             raise TooManyClicks
 
-    async def _count_visitors_of_labels(self, counted: Counted, tally: Tally, db: Database, shared_domain: str) -> None:
+    async def _count_visitors_of_labels(self, counted: Counted, tally: Tally, db: Database) -> None:
         """Only PostgreSQL knows what links have: send the values of each link, as numbers."""
         clicks = counted.values.get("link", Counter[str]())
         async with db.read() as tx:
-            labels = await find_labels(tx, [UUID(link) for link in clicks], shared_domain=shared_domain)
+            labels = await find_labels(tx, [UUID(link) for link in clicks], shared_domain=tally.shared_domain)
         numbers: dict[tuple[LabelName, str], int] = {}
         pairs = [
             f"{link_id.hex}{numbers.setdefault((name, value), len(numbers)):08}"

@@ -180,13 +180,11 @@ class ClickHouseReader:
         slices: Sequence[DaySlice],
         sizes: Mapping[int, int],  # noqa: ARG002  # the server divides the work
         tally: Tally,
-        *,
-        shared_domain: str,
     ) -> Counted:
         if not slices:
             return Counted()
         counter = ClickCounter(self._client, await self._match(selection), slices)
-        return await counter.count(tally, self._db, shared_domain=shared_domain)
+        return await counter.count(tally, self._db)
 
     async def sum_links(
         self, selection: ClickSelection, slices: Sequence[DaySlice], lists: Sequence[ListName]

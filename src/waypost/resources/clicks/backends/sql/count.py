@@ -53,13 +53,7 @@ class _CountedPart(NamedTuple):
 
 
 async def count_clicks(
-    tx: Tx,
-    selection: ClickSelection,
-    slices: Sequence[DaySlice],
-    sizes: Mapping[int, int],
-    tally: Tally,
-    *,
-    shared_domain: str,
+    tx: Tx, selection: ClickSelection, slices: Sequence[DaySlice], sizes: Mapping[int, int], tally: Tally
 ) -> Counted:
     """Count the clicks in the slices, of which only the first and the last may be parts of days.
 
@@ -73,7 +67,7 @@ async def count_clicks(
         batch = _read_batch(row, tally.columns)
         if tally.needs_labels:
             new = set(batch.columns["link"]) - known.keys()
-            found = await labels.find_labels(tx, [UUID(id_) for id_ in new], shared_domain=shared_domain)
+            found = await labels.find_labels(tx, [UUID(id_) for id_ in new], shared_domain=tally.shared_domain)
             known |= {id_.hex: values_of(each) for id_, each in found.items()}
         tally.add(batch, known, is_same_day=part.is_same_day)
         if now() > deadline:

@@ -145,15 +145,9 @@ class SqlReader:
         return await top_values.find_label_values(self.tx, subject, days, partial_days, shared_domain=shared_domain)
 
     async def count_clicks(
-        self,
-        selection: ClickSelection,
-        slices: Sequence[DaySlice],
-        sizes: Mapping[int, int],
-        tally: Tally,
-        *,
-        shared_domain: str,
+        self, selection: ClickSelection, slices: Sequence[DaySlice], sizes: Mapping[int, int], tally: Tally
     ) -> Counted:
-        return await count_clicks(self.tx, selection, slices, sizes, tally, shared_domain=shared_domain)
+        return await count_clicks(self.tx, selection, slices, sizes, tally)
 
     async def sum_links(
         self, selection: ClickSelection, slices: Sequence[DaySlice], lists: Sequence[ListName]
