@@ -9,7 +9,7 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import QUARTER, from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse, ClickStoreUnavailable, ResultRow
-from waypost.resources.clicks.backends.clickhouse.matching import LARGE, Matching, is_one_of, on_days
+from waypost.resources.clicks.backends.clickhouse.matching import LARGE, Matching, is_one_of, numbers, on_days
 from waypost.resources.clicks.backends.sql.top_values import split_agents
 from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice
 from waypost.resources.clicks.label_values import values_of
@@ -121,9 +121,9 @@ class ClickCounter:
         clicks = counted.values.get("link", Counter[str]())
         async with db.read() as tx:
             labels = await find_labels(tx, [UUID(link) for link in clicks], shared_domain=tally.shared_domain)
-        numbers: dict[tuple[LabelName, str], int] = {}
+        label_numbers: dict[tuple[LabelName, str], int] = {}
         pairs = [
-            f"{link_id.hex}{numbers.setdefault((name, value), len(numbers)):08}"
+            f"{link_id.hex}{label_numbers.setdefault((name, value), len(label_numbers)):08}"
             for link_id, of_link in labels.items()
             for name, values in values_of(of_link).items()
             for value in values
@@ -141,7 +141,7 @@ class ClickCounter:
             f" INNER JOIN ({of_links}) AS labels ON matching.link_id = labels.id GROUP BY label",
             LARGE,
         )
-        names = list(numbers)
+        names = list(label_numbers)
         for number, visitors in rows:
             name, value = names[number]
             counted.visitors_of.setdefault(name, Counter())[value] = visitors
@@ -157,7 +157,7 @@ async def sum_links(
     """Add up the sums of links, without visitors. Parts of days are quarters of an hour; in lists, the whole day."""
     counted = Counted()
     by_day = {each.day: each for each in slices}
-    where = f"{is_one_of('subject_id', ids)} AND day IN ({', '.join(map(str, by_day))})"
+    where = f"{is_one_of('subject_id', ids)} AND day IN ({numbers(by_day)})"
     rows = await client.query(
         "SELECT day, quarter, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
         " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at))"

@@ -10,7 +10,8 @@ from waypost.database import Database
 from waypost.database.batches import batches_of
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
-from waypost.resources.clicks.backends.clickhouse.read import CLICK_COLUMNS, read_click, where
+from waypost.resources.clicks.backends.clickhouse.matching import id_literal, where
+from waypost.resources.clicks.backends.clickhouse.read import CLICK_COLUMNS, read_click
 from waypost.resources.clicks.days import DaySlice, in_values
 from waypost.resources.clicks.model import WHOLE_DAY
 from waypost.resources.clicks.store import DayStatistics, ExportedClick, ExportQuery
@@ -50,7 +51,7 @@ class ClickHouseExporter:
 
     async def find_days(self) -> list[int]:
         subject = self._query.subject
-        condition = f"account_id = unhex('{subject.account_id.hex}')" if subject else "true"
+        condition = f"account_id = {id_literal(subject.account_id)}" if subject else "true"
         rows = await self._client.query(
             f"SELECT DISTINCT day FROM clicks WHERE {condition} ORDER BY day", limit=LONG_TIMEOUT
         )
@@ -82,7 +83,7 @@ class ClickHouseExporter:
         if not self._query.subject:
             return
         account_id = self._query.subject.account_id
-        of_account = f"account_id = unhex('{account_id.hex}')"
+        of_account = f"account_id = {id_literal(account_id)}"
         days = await self._client.query(
             f"SELECT DISTINCT day FROM click_counts WHERE {of_account} AND day < {kept_since} ORDER BY day",
             limit=LONG_TIMEOUT,

@@ -1,7 +1,7 @@
 """SQL of ClickHouse for filters: conditions on clicks, and sets of links, which are stored in PostgreSQL."""
 # ruff: noqa: S608  # these statements consist of constants of this package, of numbers, ids and names of parameters
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid
 from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.filters import Clause
-from waypost.resources.clicks.model import ClickKind
+from waypost.resources.clicks.model import ClickKind, Subject
 from waypost.resources.clicks.selection import ClickSelection
 
 MAX_LINKS = 100_000
@@ -53,16 +53,23 @@ async def find_link_ids(tx: Tx, selection: ClickSelection) -> Sequence[UUID] | N
 
 def match(selection: ClickSelection, link_ids: Sequence[UUID] | None) -> Matching:
     """Return conditions on everything but time."""
-    subject, parameters, conditions = selection.subject, dict[str, Any](), []
-    conditions.append(f"account_id = {id_literal(subject.account_id)}")
-    if subject.link_id:
-        conditions.append(f"link_id = {id_literal(subject.link_id)}")
+    parameters, conditions = dict[str, Any](), _of_subject(selection.subject)
     if link_ids is not None:
         conditions.append(is_one_of("link_id", link_ids))
     by_target = [_match(each, parameters) for each in selection.clauses if each.name == "target"]
     others = conditions + [_match(each, parameters) for each in selection.clauses if each.name != "target"]
     settings = LARGE if link_ids else {}
     return Matching(" AND ".join([*others, *by_target]), " AND ".join(others), parameters, settings)
+
+
+def where(subject: Subject | None, slices: Sequence[DaySlice]) -> str:
+    """Return conditions: clicks of the subject, or of all accounts, in slices as of `on_days`."""
+    return " AND ".join([*(_of_subject(subject) if subject else ()), on_days(slices)])
+
+
+def _of_subject(subject: Subject) -> list[str]:
+    of_account = f"account_id = {id_literal(subject.account_id)}"
+    return [of_account, f"link_id = {id_literal(subject.link_id)}"] if subject.link_id else [of_account]
 
 
 def is_one_of(column: str, ids: Sequence[UUID]) -> str:
@@ -74,10 +81,13 @@ def is_one_of(column: str, ids: Sequence[UUID]) -> str:
 
 def on_days(slices: Sequence[DaySlice]) -> str:
     """Return conditions: in the slices, of which the first and the last may be parts of days."""
-    days = ", ".join(str(each.day) for each in slices)
     first, last = slices[0].begin, slices[-1].end
     times = f"created_at >= fromUnixTimestamp64Micro({first}) AND created_at < fromUnixTimestamp64Micro({last})"
-    return f"day IN ({days}) AND {times}"
+    return f"day IN ({numbers(each.day for each in slices)}) AND {times}"
+
+
+def numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _match(clause: Clause, parameters: dict[str, Any]) -> str:

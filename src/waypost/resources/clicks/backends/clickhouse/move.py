@@ -6,9 +6,9 @@ is completed by another one afterwards.
 # ruff: noqa: S608  # these statements consist of constants, numbers and ids
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -30,8 +30,19 @@ _PAGE_SIZE = 20_000
 _POLL_INTERVAL = 0.5  # seconds
 _ORDER = (clicks.c.account_id, clicks.c.created_at, clicks.c.id)
 _ID, _COUNT = "FixedString(16)", "UInt64"
-_FIRST_SEEN = ("visitors", "new_in_15", "new_in_30", "new_in_45", "firsts", "lasts")
-_COUNTS = ("clicks", "crawlers", "previews", "prefetches", "scans")
+_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "click_counts": {
+        "quarter": "UInt8",
+        **dict.fromkeys(("clicks", "crawlers", "previews", "prefetches", "scans"), _COUNT),
+        **dict.fromkeys(("first_at", "last_at"), "Nullable(DateTime64(6, 'UTC'))"),
+    },
+    "visitor_counts": {
+        "quarter": "Int8",
+        **dict.fromkeys(("visitors", "new_in_15", "new_in_30", "new_in_45", "firsts", "lasts"), _COUNT),
+    },
+    "click_dimensions": {"dimension": "UInt8", "value": "String", "clicks": _COUNT},
+}
+"""Names and types of what the tables have besides subject, account and day."""
 
 Sums = tuple[int, int, int]
 
@@ -128,62 +139,29 @@ class ClickMove:
         order: tuple[Any, ...] = totals.subject_id, totals.quarter
         after: tuple[Any, ...] | None = None
         while page := await self._read_page(click_totals, tuple(totals), order, day, after):
-            accounts = await self._find_accounts(page)
-            await self._insert_counts([row for row in page if row.quarter != WHOLE_DAY], accounts)
-            await self._insert_visitors([row for row in page if row.clicks], accounts)
+            await self._insert("click_counts", [row for row in page if row.quarter != WHOLE_DAY])
+            with_clicks = [row for row in page if row.clicks]
+            await self._insert("visitor_counts", with_clicks, counted=(_COUNT, [row.clicks for row in with_clicks]))
             after = page[-1].subject_id, page[-1].quarter
         dimensions = click_dimensions.c
         order, after = (dimensions.subject_id, dimensions.dimension, dimensions.value), None
         while page := await self._read_page(click_dimensions, tuple(dimensions), order, day, after):
-            await self._insert_dimensions(page, await self._find_accounts(page))
+            await self._insert("click_dimensions", page)
             after = page[-1].subject_id, page[-1].dimension, page[-1].value
 
-    async def _insert_counts(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
-        times = "Nullable(DateTime64(6, 'UTC'))"
-        await self._insert(
-            "click_counts",
-            rows,
-            accounts,
-            {
-                "quarter": ("UInt8", [row.quarter for row in rows]),
-                **{name: (_COUNT, [getattr(row, name) for row in rows]) for name in _COUNTS},
-                **{
-                    name: (times, [at and microseconds(at) for at in (getattr(row, name) for row in rows)])
-                    for name in ("first_at", "last_at")
-                },
-            },
-        )
-
-    async def _insert_visitors(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
-        counts = {name: (_COUNT, [getattr(row, name) for row in rows]) for name in _FIRST_SEEN}
-        counted = (_COUNT, [row.clicks for row in rows])
-        quarters = ("Int8", [row.quarter for row in rows])
-        await self._insert("visitor_counts", rows, accounts, {"quarter": quarters, "counted": counted, **counts})
-
-    async def _insert_dimensions(self, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes]) -> None:
-        await self._insert(
-            "click_dimensions",
-            rows,
-            accounts,
-            {
-                "dimension": ("UInt8", [row.dimension for row in rows]),
-                "value": ("String", [row.value for row in rows]),
-                "clicks": (_COUNT, [row.clicks for row in rows]),
-            },
-        )
-
-    async def _insert(
-        self, table: str, rows: Sequence[NamedRow[Any]], accounts: dict[UUID, bytes], columns: dict[str, Any]
-    ) -> None:
+    async def _insert(self, table: str, rows: Sequence[NamedRow[Any]], **more: tuple[str, Sequence[Any]]) -> None:
+        """`more`: type and values of further columns."""
         if not rows:
             return
+        accounts = await self._find_accounts(rows)
         key = {
             "subject_id": (_ID, [row.subject_id.bytes for row in rows]),
             "account_id": (_ID, [accounts[row.subject_id] for row in rows]),
             "day": ("Int32", [row.day for row in rows]),
         }
+        columns = {name: (type_, [_value(row, name) for row in rows]) for name, type_ in _COLUMNS[table].items()}
         # a token of its own: without one, rows are dropped if the same were inserted and deleted before
-        await self._client.insert(table, key | columns, token=f"move:{new_id().hex}")
+        await self._client.insert(table, key | columns | more, token=f"move:{new_id().hex}")
 
     async def _find_accounts(self, rows: Iterable[NamedRow[Any]]) -> dict[UUID, bytes]:
         """Return the account of each subject. An account, and a link whose row is gone, is its own."""
@@ -235,6 +213,11 @@ class ClickMove:
         )
         ((visits, values, visitors),) = await self._client.query(query, limit=LONG_TIMEOUT)
         return visits, values, visitors
+
+
+def _value(row: NamedRow[Any], name: str) -> Any:
+    value = getattr(row, name)
+    return microseconds(value) if isinstance(value, datetime) else value
 
 
 def _has_all(source: Sums, target: Sums) -> bool:

@@ -13,7 +13,15 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, QUARTER, from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse, ResultRow
 from waypost.resources.clicks.backends.clickhouse.count import ClickCounter, sum_links
-from waypost.resources.clicks.backends.clickhouse.matching import Matching, find_link_ids, match, on_days
+from waypost.resources.clicks.backends.clickhouse.matching import (
+    Matching,
+    find_link_ids,
+    id_literal,
+    match,
+    numbers,
+    on_days,
+    where,
+)
 from waypost.resources.clicks.backends.clickhouse.upkeep import first_seen
 from waypost.resources.clicks.backends.sql.top_values import rank, split_agents
 from waypost.resources.clicks.days import DaySlice, KnownDays, PageSlice, SignedSlice, find_kept_since
@@ -106,7 +114,7 @@ class ClickHouseReader:
         if not slices:
             return {}
         days = sorted({day_slice.day for day_slice in slices})
-        texts = {"subject": _id(subject.id), "days": _numbers(days), "slices": _slices_query(slices)}
+        texts = {"subject": id_literal(subject.id), "days": numbers(days), "slices": _slices_query(slices)}
         texts["visitors"] = await self._quarters_query(subject, days)
         rows = await self._client.query(_SUM_OF_SLICES.format(**texts))
         totals = {bucket: _totals(counts) for bucket, *counts in rows}
@@ -164,10 +172,10 @@ class ClickHouseReader:
     ) -> Sequence[tuple[int, int, int, int]]:
         if not slices:
             return ()
-        days = _numbers(sorted({each.day for each in slices}))
+        days = numbers(sorted({each.day for each in slices}))
         rows = await self._client.query(
             "SELECT bucket, of_quarter.day % 7 AS weekday, quarter, sum(clicks)"
-            f" FROM (SELECT day, quarter, clicks FROM click_counts WHERE subject_id = {_id(subject.id)}"
+            f" FROM (SELECT day, quarter, clicks FROM click_counts WHERE subject_id = {id_literal(subject.id)}"
             f" AND day IN ({days}) AND clicks > 0) AS of_quarter"
             f" INNER JOIN ({_slices_query(slices)}) AS slices ON of_quarter.day = slices.day"
             " WHERE quarter BETWEEN low AND high GROUP BY bucket, weekday, quarter"
@@ -228,8 +236,7 @@ class ClickHouseReader:
         found: dict[UUID, dict[int, int]] = {}
         if subjects:
             rows = await self._client.query(
-                "SELECT subject_id, day, sum(clicks) AS count FROM click_counts"
-                f" WHERE subject_id IN ({', '.join(map(_id, subjects))}) AND day IN ({_numbers(days)})"
+                f"SELECT subject_id, day, sum(clicks) AS count {_from_counts(subjects, days)}"
                 " GROUP BY subject_id, day HAVING count > 0"
             )
             for id_, day, count in rows:
@@ -240,8 +247,7 @@ class ClickHouseReader:
         if not subjects:
             return {}
         rows = await self._client.query(
-            "SELECT subject_id, sum(clicks) FROM click_counts"
-            f" WHERE subject_id IN ({', '.join(map(_id, subjects))}) AND day IN ({_numbers(days)}) GROUP BY subject_id"
+            f"SELECT subject_id, sum(clicks) {_from_counts(subjects, days)} GROUP BY subject_id"
         )
         return {UUID(bytes=id_): count for id_, count in rows}
 
@@ -249,8 +255,8 @@ class ClickHouseReader:
     def _sources(name: Dimension, subject: Subject, days: Iterable[int], partial_days: Sequence[SignedSlice]) -> str:
         """Return a query of values and clicks: of whole days, and of parts of days."""
         of_days = (
-            f"SELECT value, toInt64(clicks) AS clicks FROM click_dimensions WHERE subject_id = {_id(subject.id)}"
-            f" AND dimension = {DIMENSIONS[name]} AND day IN ({_numbers(days) or 'NULL'})"
+            f"SELECT value, toInt64(clicks) AS clicks FROM click_dimensions WHERE subject_id = {id_literal(subject.id)}"
+            f" AND dimension = {DIMENSIONS[name]} AND day IN ({numbers(days) or 'NULL'})"
         )
         of_parts = (
             f"SELECT {_VALUES[name]} AS value, {sign} AS clicks FROM clicks"
@@ -269,7 +275,7 @@ class ClickHouseReader:
             rows = await self._client.query(
                 "SELECT day, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
                 " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at)), sum(prefetches)"
-                f" FROM click_counts WHERE subject_id = {_id(subject.id)} GROUP BY day ORDER BY day"
+                f" FROM click_counts WHERE subject_id = {id_literal(subject.id)} GROUP BY day ORDER BY day"
             )
             self._sums[subject.id] = {day: sums for day, *sums in rows}
         return self._sums[subject.id]
@@ -290,7 +296,7 @@ class ClickHouseReader:
             kept_since, sums = await self._find_kept_since(), await self._sums_by_day(subject)
             rows = await self._client.query(
                 "SELECT day, max(counted), argMax(visitors, counted) FROM visitor_counts"
-                f" WHERE subject_id = {_id(subject.id)} AND quarter = {WHOLE_DAY} GROUP BY day"
+                f" WHERE subject_id = {id_literal(subject.id)} AND quarter = {WHOLE_DAY} GROUP BY day"
             )
             clicks = {day: row[0] for day, row in sums.items()}
             visitors = {day: n for day, counted, n in rows if counted == clicks.get(day) or day < kept_since}
@@ -306,8 +312,8 @@ class ClickHouseReader:
         newest = ", ".join(f"argMax({name}, counted) AS {name}" for name in columns)
         queries = [
             (
-                f"SELECT day, quarter, {newest} FROM visitor_counts WHERE subject_id = {_id(subject.id)}"
-                f" AND quarter >= 0 AND day IN ({_numbers(counted) or 'NULL'}) GROUP BY day, quarter"
+                f"SELECT day, quarter, {newest} FROM visitor_counts WHERE subject_id = {id_literal(subject.id)}"
+                f" AND quarter >= 0 AND day IN ({numbers(counted) or 'NULL'}) GROUP BY day, quarter"
             )
         ]
         if days_to_count:
@@ -338,38 +344,18 @@ def _totals(counts: Sequence[Any]) -> StatsTotals:
     return StatsTotals(clicks, 0, scans, crawlers, previews, *times)
 
 
-def _id(id_: UUID) -> str:
-    return f"unhex('{id_.hex}')"
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, numbers))
+def _from_counts(subjects: Collection[UUID], days: Sequence[int]) -> str:
+    ids = ", ".join(map(id_literal, subjects))
+    return f"FROM click_counts WHERE subject_id IN ({ids}) AND day IN ({numbers(days)})"
 
 
 def _where_days(subject: Subject, days: Sequence[int]) -> str:
     return where(subject, [DaySlice(0, day, day * DAY, (day + 1) * DAY) for day in days])
 
 
-def where(subject: Subject | None, days: Sequence[DaySlice]) -> str:
-    """Return SQL conditions: clicks of the subject in these slices, which are whole days if there are several.
-
-    Without a subject, of all accounts in one slice.
-    """
-    conditions = [f"day IN ({_numbers(day_slice.day for day_slice in days)})"]
-    if subject:
-        conditions.append(f"account_id = {_id(subject.account_id)}")
-    if subject and subject.link_id:
-        conditions.append(f"link_id = {_id(subject.link_id)}")
-    first = days[0]
-    if not subject or not first.is_whole_day:  # without a subject, they limit the partitions
-        conditions.append(f"created_at >= fromUnixTimestamp64Micro({first.begin})")
-        conditions.append(f"created_at < fromUnixTimestamp64Micro({first.end})")
-    return " AND ".join(conditions)
-
-
 def _slices_query(slices: Sequence[DaySlice]) -> str:
-    numbers = ", ".join(f"({each.bucket}, {each.day}, {each.first_quarter}, {each.last_quarter})" for each in slices)
+    rows = ", ".join(f"({each.bucket}, {each.day}, {each.first_quarter}, {each.last_quarter})" for each in slices)
     return (
         "SELECT toInt32(slice.1) AS bucket, toInt32(slice.2) AS day, slice.3 AS low, slice.4 AS high"
-        f" FROM (SELECT arrayJoin([{numbers}]) AS slice)"
+        f" FROM (SELECT arrayJoin([{rows}]) AS slice)"
     )
