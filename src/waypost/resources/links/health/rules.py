@@ -72,18 +72,7 @@ def after_visit(before: LinkHealth, visit: DestinationVisit, at: datetime, next_
     """Return the health after a visit. `next_regular`: when the destination is visited next if nothing is wrong."""
     if visit.result == "ok":
         since = before.since if before.status == "ok" else at
-        return replace(
-            before,
-            status="ok",
-            checked_at=at,
-            http_status=visit.http_status,
-            reason=None,
-            since=since,
-            failures=0,
-            gone_days=0,
-            due_at=next_regular,
-            held=None,
-        )
+        return LinkHealth(before.link_id, before.account_id, next_regular, "ok", at, visit.http_status, since=since)
     is_first = not before.failures
     is_new_day = is_first or before.checked_at is None or before.checked_at.date() != at.date()
     failures = before.failures + is_new_day
