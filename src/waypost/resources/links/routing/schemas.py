@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import (
     NOT_BLANK,
@@ -209,23 +209,11 @@ def _check_name(name: str | None, used: set[str], problems: Problems) -> None:
 
 class RoutingJson(TypedDict):
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
-    rules: Annotated[list[RuleJson], doc("At most 20 rules; the first that matches counts")]
-    variants: Annotated[
-        list[VariantJson],
-        doc("At most 10 variants, for visitors without a matching rule. The weights add up to at most 100"),
-    ]
-    starts_at: Annotated[
-        TimestampText | None,
-        doc("Time before which the link does not redirect; null for no start", None, "2026-12-01T08:00:00.000000Z"),
-    ]
-    click_limit: Annotated[int | None, doc("Number of clicks after which the link ends; null for no limit", 1000)]
-    fallback_url: Annotated[
-        UriText | None,
-        doc(
-            "URL for visitors before the start, after the click limit, and of an expired link; null for an error page",
-            "https://example.com/over",
-        ),
-    ]
+    rules: Annotated[list[RuleJson], doc_as(RoutingFields, "rules")]
+    variants: Annotated[list[VariantJson], doc_as(RoutingFields, "variants")]
+    starts_at: Annotated[TimestampText | None, doc_as(RoutingFields, "starts_at", None)]
+    click_limit: Annotated[int | None, doc_as(RoutingFields, "click_limit", 1000)]
+    fallback_url: Annotated[UriText | None, doc_as(RoutingFields, "fallback_url", "https://example.com/over")]
     has_password: Annotated[bool, doc("Whether visitors have to enter a password", False)]
     updated_at: Annotated[TimestampText | None, doc("Time of the last change", "2026-11-23T07:00:00.000000Z")]
 
