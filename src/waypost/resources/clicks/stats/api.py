@@ -36,6 +36,7 @@ from waypost.resources.clicks.store import ClickReader
 from waypost.web import Data, Endpoint, data, parameter, read_query
 from waypost.web.openapi.parameters import Schema
 
+_CLICKS = "Number of clicks by people, including QR code scans"
 _VISITORS = (
     "Number of unique visitors. A visitor counts once per UTC day. Null for several links on days whose clicks were"
     " deleted"
@@ -45,29 +46,36 @@ _VISITORS_OF_VALUE = "Number of unique visitors, if `visitors=true` was sent; nu
 
 class StatsEntryJson(TypedDict):
     at: Annotated[TimestampText, doc("Start of the interval, in UTC", "2026-11-19T00:00:00.000000Z")]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 41)]
+    clicks: Annotated[int, doc(_CLICKS, 41)]
     visitors: Annotated[int | None, doc(_VISITORS, 36)]
     scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 2)]
 
 
 class ValueCountJson(TypedDict):
     value: Annotated[str, doc("Value", "DE")]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 38)]
+    clicks: Annotated[int, doc(_CLICKS, 38)]
     visitors: NotRequired[Annotated[int | None, doc(_VISITORS_OF_VALUE, 30)]]
+
+
+ValueCountsJson = list[ValueCountJson]
+
+
+def _by(what: str, example: object) -> Any:
+    return doc(f"Clicks by {what}, the 50 most frequent", example)
 
 
 class TopLinkJson(TypedDict):
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
     short_url: Annotated[str | None, doc("Short URL of the link; null for a deleted link", "go.example.com/spring")]
     title: Annotated[str | None, doc("Title of the link; null for a deleted link", "Pricing")]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 44)]
+    clicks: Annotated[int, doc(_CLICKS, 44)]
     visitors: NotRequired[Annotated[int | None, doc(_VISITORS_OF_VALUE, 40)]]
 
 
 class HourJson(TypedDict):
     weekday: Annotated[int, doc("Day of the week, from 1 for Monday to 7", 4)]
     hour: Annotated[int, doc("Hour of the day, from 0 to 23, in the time zone of the intervals", 9)]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 12)]
+    clicks: Annotated[int, doc(_CLICKS, 12)]
 
 
 _PreviousFrom = TypedDict(
@@ -78,7 +86,7 @@ _PreviousFrom = TypedDict(
 
 class PreviousStatsJson(_PreviousFrom):
     to: Annotated[TimestampText, doc("End of the earlier time range, exclusive", "2026-11-18T09:30:00.000000Z")]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 52)]
+    clicks: Annotated[int, doc(_CLICKS, 52)]
     visitors: Annotated[int | None, doc(_VISITORS, 47)]
     scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 1)]
     series: Annotated[
@@ -99,7 +107,7 @@ class StatsJson(_From):
     to: Annotated[TimestampText, doc("End of the time range, exclusive", "2026-11-20T09:30:00.000000Z")]
     interval: Annotated[Interval, doc("Length of an entry of `series`", "day")]
     timezone: Annotated[str, doc("Time zone of the intervals", "UTC")]
-    clicks: Annotated[int, doc("Number of clicks by people, including QR code scans", 59)]
+    clicks: Annotated[int, doc(_CLICKS, 59)]
     visitors: Annotated[int | None, doc(_VISITORS, 51)]
     scans: Annotated[int, doc("Number of QR code scans, included in `clicks`", 3)]
     crawlers: Annotated[int, doc("Number of visits by crawlers, not included in `clicks`", 12)]
@@ -117,30 +125,18 @@ class StatsJson(_From):
             {"at": "2026-11-20T00:00:00.000000Z", "clicks": 18, "scans": 1, "visitors": 15},
         ),
     ]
-    countries: Annotated[
-        list[ValueCountJson], doc("Clicks by country code, the 50 most frequent", {"clicks": 21, "value": "FR"})
-    ]
-    referrers: Annotated[
-        list[ValueCountJson],
-        doc("Clicks by referrer, the 50 most frequent", [{"clicks": 40, "value": "https://news.example/today"}]),
-    ]
+    countries: Annotated[ValueCountsJson, _by("country code", {"clicks": 21, "value": "FR"})]
+    referrers: Annotated[ValueCountsJson, _by("referrer", [{"clicks": 40, "value": "https://news.example/today"}])]
     devices: Annotated[
-        list[ValueCountJson],
+        ValueCountsJson,
         doc("Clicks by device type", [{"clicks": 33, "value": "mobile"}, {"clicks": 26, "value": "desktop"}]),
     ]
     browsers: Annotated[
-        list[ValueCountJson],
-        doc(
-            "Clicks by browser family, the 50 most frequent",
-            [{"clicks": 30, "value": "Firefox"}, {"clicks": 29, "value": "Chrome"}],
-        ),
+        ValueCountsJson, _by("browser family", [{"clicks": 30, "value": "Firefox"}, {"clicks": 29, "value": "Chrome"}])
     ]
     platforms: Annotated[
-        list[ValueCountJson],
-        doc(
-            "Clicks by operating system, the 50 most frequent",
-            [{"clicks": 33, "value": "Android"}, {"clicks": 26, "value": "Windows"}],
-        ),
+        ValueCountsJson,
+        _by("operating system", [{"clicks": 33, "value": "Android"}, {"clicks": 26, "value": "Windows"}]),
     ]
     hours: Annotated[
         list[HourJson],
@@ -165,7 +161,7 @@ class LinkStatsJson(StatsJson):
         ),
     ]
     targets: Annotated[
-        list[ValueCountJson],
+        ValueCountsJson,
         doc(
             "Clicks by the name of the rule or variant that the visitor was sent to, or `default`",
             [{"clicks": 21, "value": "iPhone"}],
@@ -175,25 +171,11 @@ class LinkStatsJson(StatsJson):
 
 class AccountStatsJson(StatsJson):
     top_links: Annotated[list[TopLinkJson], doc("The 50 links with the most clicks")]
-    tags: Annotated[
-        list[ValueCountJson], doc("Clicks by tag of the link, the 50 most frequent", {"clicks": 35, "value": "spring"})
-    ]
-    hostnames: Annotated[
-        list[ValueCountJson],
-        doc("Clicks by hostname of the link, the 50 most frequent", {"clicks": 59, "value": "go.example.com"}),
-    ]
-    utm_sources: Annotated[
-        list[ValueCountJson],
-        doc("Clicks by UTM source of the link, the 50 most frequent", {"clicks": 22, "value": "newsletter"}),
-    ]
-    utm_mediums: Annotated[
-        list[ValueCountJson],
-        doc("Clicks by UTM medium of the link, the 50 most frequent", {"clicks": 22, "value": "email"}),
-    ]
-    utm_campaigns: Annotated[
-        list[ValueCountJson],
-        doc("Clicks by UTM campaign of the link, the 50 most frequent", {"clicks": 22, "value": "spring"}),
-    ]
+    tags: Annotated[ValueCountsJson, _by("tag of the link", {"clicks": 35, "value": "spring"})]
+    hostnames: Annotated[ValueCountsJson, _by("hostname of the link", {"clicks": 59, "value": "go.example.com"})]
+    utm_sources: Annotated[ValueCountsJson, _by("UTM source of the link", {"clicks": 22, "value": "newsletter"})]
+    utm_mediums: Annotated[ValueCountsJson, _by("UTM medium of the link", {"clicks": 22, "value": "email"})]
+    utm_campaigns: Annotated[ValueCountsJson, _by("UTM campaign of the link", {"clicks": 22, "value": "spring"})]
 
 
 def to_json(query: StatsQuery, statistics: Statistics, lists: Mapping[str, StatsList]) -> dict[str, Any]:
