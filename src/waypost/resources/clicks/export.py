@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from datetime import datetime, timedelta
 from functools import lru_cache
 from json.encoder import encode_basestring
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from typing_extensions import TypedDict
 
@@ -157,16 +157,11 @@ async def _find_kept_since(db: Database) -> int:
 
 
 def _statistics_json(statistics: DayStatistics) -> DayStatisticsJson:
-    clicks, visitors, scans, crawlers, previews, prefetches = statistics.totals
+    totals: Any = dict(zip(STATISTICS_COLUMNS[2:], statistics.totals, strict=True))
     return {
         "date": _date(statistics.day),
         "link_id": str(statistics.link_id) if statistics.link_id else None,
-        "clicks": clicks,
-        "visitors": visitors,
-        "scans": scans,
-        "crawlers": crawlers,
-        "previews": previews,
-        "prefetches": prefetches,
+        **totals,
         "quarters": [*_quarters(statistics)],
         "values": _clicks_by_value(statistics),
     }

@@ -240,6 +240,11 @@ class StatsTotals:
         """Of people and bots, without prefetches."""
         return self.clicks + self.crawlers + self.previews
 
+    @property
+    def metrics(self) -> dict[str, int | None]:
+        """What people choose from in statistics, by name."""
+        return {"clicks": self.clicks, "visitors": self.visitors, "scans": self.scans}
+
     def add(self, other: "StatsTotals") -> None:
         self.clicks += other.clicks
         self.visitors = None if self.visitors is None or other.visitors is None else self.visitors + other.visitors

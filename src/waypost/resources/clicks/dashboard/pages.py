@@ -151,12 +151,8 @@ class StatsPages(Pages[Context]):
         return context
 
     async def _file(self, call: PageCall) -> Response:
-        deps, subject, since = self._deps, Subject(call.session.account.id), call.session.account.created_at
-        if link_id := call.request.path_params.get("id"):
-            async with deps.db.point_read() as tx:
-                link = await links.get(tx, subject.account_id, link_id)
-            subject, since = Subject(subject.account_id, link.id), link.created_at
-        asked = self._ask(call, LINK_FILTERS if link_id else ACCOUNT_FILTERS, since=since)
+        deps, (subject, since) = self._deps, await self._find_subject(call)
+        asked = self._ask(call, LINK_FILTERS if subject.link_id else ACCOUNT_FILTERS, since=since)
         async with deps.click_store.reader(deps.db, subject.account_id) as reader:
             return await statistics.read_file(asked, _OfSubject(deps, reader, subject, asked.now, None))
 
@@ -165,13 +161,18 @@ class StatsPages(Pages[Context]):
         session = call.session
         if session.person.confirmed_at is None:
             return Response(status_code=204)  # the browser does not retry
-        subject = Subject(session.account.id)
-        if link_id := call.request.path_params.get("id"):
-            async with self._deps.db.point_read() as tx:
-                link = await links.get(tx, session.account.id, link_id)
-            subject = Subject(session.account.id, link.id)
+        subject, _ = await self._find_subject(call)
         viewer = live.Viewer(session.id, session.account.id)
         return self.live.stream(subject, call.preferences, viewer) or Response(status_code=204)
+
+    async def _find_subject(self, call: PageCall) -> tuple[Subject, datetime]:
+        """Return the link of the path, or else the account, and since when there is one."""
+        account = call.session.account
+        if "id" not in call.request.path_params:
+            return Subject(account.id), account.created_at
+        async with self._deps.db.point_read() as tx:
+            link = await links.get(tx, account.id, call.id)
+        return Subject(account.id, link.id), link.created_at
 
     async def _find_active(self, viewers: Collection[live.Viewer]) -> set[live.Viewer]:
         async with self._deps.db.read() as tx:

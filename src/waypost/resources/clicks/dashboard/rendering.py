@@ -12,7 +12,7 @@ from waypost.kit.clock import from_microseconds
 from waypost.kit.preferences import Preferences
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.dashboard.value_lists import name_value, source_name
-from waypost.resources.clicks.model import Click, StatsTotals
+from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.read import Statistics
 
 METRICS = {"clicks": "Clicks", "visitors": "Visitors", "scans": "QR scans"}
@@ -89,13 +89,9 @@ def metrics(*, hides: bool) -> Mapping[str, str]:
     return {name: text for name, text in METRICS.items() if name != "scans" or not hides}
 
 
-def numbers(choice: StatsChoice, found: Statistics) -> list[StatNumber]:
-    return compare(found, choice.comparison_dates, choice.preferences)
-
-
 def compare(found: Statistics, dates: str, preferences: Preferences) -> list[StatNumber]:
     """`dates`: of the earlier time range."""
-    counts, counts_before = _counts(found.total), _counts(found.previous.total) if found.previous else {}
+    counts, counts_before = found.total.metrics, found.previous.total.metrics if found.previous else {}
     shown = metrics(hides=found.hidden is not None)
     return [StatNumber(name, counts[name], counts_before.get(name), dates, preferences) for name in shown]
 
@@ -177,11 +173,7 @@ def chart_table(choice: StatsChoice, found: Statistics) -> list[tuple[str, list[
 def _points(found: Statistics) -> list[Mapping[str, int | None]]:
     """Return the counts of each point; none of one that is hidden."""
     hidden = found.hidden.points if found.hidden else ()
-    return [{} if index in hidden else _counts(point) for index, point in enumerate(found.points)]
-
-
-def _counts(totals: StatsTotals) -> Mapping[str, int | None]:
-    return {"clicks": totals.clicks, "visitors": totals.visitors, "scans": totals.scans}
+    return [{} if index in hidden else point.metrics for index, point in enumerate(found.points)]
 
 
 def latest_click(click: Click, short_url: str | None = None) -> LatestClick:

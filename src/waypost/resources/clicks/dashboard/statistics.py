@@ -139,7 +139,7 @@ async def _read(call: StatsCall, source: StatsSource) -> dict[str, Any]:
             context |= (await _read_lists(call, source, replace(query, buckets=[], comparison=None)))[1]
     return context | {
         "total": found.total,
-        "numbers": rendering.numbers(call.choice, found),
+        "numbers": rendering.compare(found, call.choice.comparison_dates, call.choice.preferences),
         "chart": rendering.chart(call.choice, found, call.metric),
         "chart_table": rendering.chart_table(call.choice, found),
         "filtered_links": await source.find_names(query.filters),

@@ -21,7 +21,7 @@ from waypost.kit.timezones import UTC_NAME
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, filter_parameters
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName
-from waypost.resources.clicks.model import StatsTotals, Subject
+from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.parameters import check_choice
 from waypost.resources.clicks.stats import csv_rows
 from waypost.resources.clicks.stats.query import (
@@ -186,7 +186,7 @@ def to_json(query: StatsQuery, statistics: Statistics, lists: Mapping[str, Stats
         "to": timestamp(query.range.end),
         "interval": query.interval,
         "timezone": query.timezone,
-        **_totals(total),
+        **total.metrics,
         "crawlers": total.crawlers,
         "previews": total.previews,
         "first_clicked_at": timestamp(total.first_at) if total.first_at else None,
@@ -197,17 +197,13 @@ def to_json(query: StatsQuery, statistics: Statistics, lists: Mapping[str, Stats
     if query.comparison and statistics.previous:
         start, end = map(timestamp, query.comparison.range)
         series = _series(query.comparison, statistics.previous)
-        found["previous"] = {"from": start, "to": end, **_totals(statistics.previous.total), "series": series}
+        found["previous"] = {"from": start, "to": end, **statistics.previous.total.metrics, "series": series}
     return found
-
-
-def _totals(totals: StatsTotals) -> dict[str, int | None]:
-    return {"clicks": totals.clicks, "visitors": totals.visitors, "scans": totals.scans}
 
 
 def _series(query: StatsQuery, statistics: Statistics) -> list[dict[str, Any]]:
     points = zip(query.buckets, statistics.points, strict=True)
-    return [{"at": timestamp(bucket.at), **_totals(point)} for bucket, point in points]
+    return [{"at": timestamp(bucket.at), **point.metrics} for bucket, point in points]
 
 
 def _list(query: StatsQuery, statistics: Statistics, name: StatsList) -> list[dict[str, Any]]:
