@@ -136,11 +136,6 @@ def _logo(appearance: Appearance) -> str:
     return f'<img src="{escape(appearance.logo_url)}" alt="{alt}" {size}{light}>'
 
 
-def style(color: str = "") -> str:
-    """Return the style of pages without a form."""
-    return _style(color, (_BASE, _MORE))
-
-
 def form_style(color: str = "") -> str:
     return _style(color, (_BASE, _MORE, _FORMS))
 
@@ -171,7 +166,8 @@ def headers(
     )
 
 
-STYLE: Final = style()
+STYLE: Final = _style("", (_BASE, _MORE))
+"""Of pages without a form."""
 HEADERS: Final = headers(ended_style(PLAIN))
 PREVIEW_HEADERS = (*headers(STYLE), (b"referrer-policy", b"no-referrer-when-downgrade"), (b"x-robots-tag", b"noindex"))
 NOT_FOUND: Final = ended_page("not_found")

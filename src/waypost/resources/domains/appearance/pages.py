@@ -82,7 +82,7 @@ class AppearancePages(Pages[WebDeps]):
         if problems:
             text = " ".join(text for texts in problems.errors.values() for text in texts)
             content = f"<h1>No preview</h1>\n{pages.paragraph(text)}"
-            return _framed(pages.page("No preview", content, pages.style()), pages.style())
+            return _framed(pages.page("No preview", content, pages.STYLE), pages.STYLE)
         changed = await self._with_logo(domain, change.apply_to(appearance))
         return _preview(call.form.text("page"), domain, changed)
 
