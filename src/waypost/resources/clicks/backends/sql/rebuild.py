@@ -191,12 +191,6 @@ Correction = tuple[Recount, Sequence[NamedRow[Any]]]
 """The statements, and the rows of their `difference`."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccountDay:
-    day: int
-    account_id: UUID
-
-
 @dataclass(slots=True)
 class RebuildResult:
     days: int = 0
@@ -231,9 +225,9 @@ async def rebuild(db: Database, *, from_day: int | None = None, on_progress: OnD
         if on_progress:
             on_progress(result.days, len(days))
         result.corrected += await delete_orphans(db, day)
-        async for account_day in find_account_days(db, day):
+        async for account in _find_accounts(db, day):
             result.account_days += 1
-            result.corrected += await recount(db, account_day)
+            result.corrected += await _recount_account(db, day, account)
         result.days += 1
     if on_progress:
         on_progress(result.days, len(days))
@@ -259,9 +253,9 @@ async def check(
 async def _differs(db: Database, day: int) -> bool:
     if await _find_orphans(db, day):
         return True
-    async for account_day in find_account_days(db, day):
+    async for account in _find_accounts(db, day):
         async with db.read() as tx:
-            if await _find_corrections(tx, account_day):
+            if await _find_corrections(tx, day, account):
                 return True
     return False
 
@@ -274,27 +268,27 @@ async def _find_days(db: Database, from_day: int | None) -> list[int]:
         return sorted({day for table in tables for day in await find_days(tx, table) if day >= first})
 
 
-async def find_account_days(db: Database, day: int) -> AsyncIterator[AccountDay]:
-    """Yield the account days of all accounts with clicks on this day."""
+async def _find_accounts(db: Database, day: int) -> AsyncIterator[UUID]:
+    """Yield the accounts with clicks on this day."""
     after = UUID(int=0)
     while True:
         async with db.read() as tx:
             account = await tx.scalar(_NEXT_ACCOUNT_QUERY, {"day": day, "after": after})
         if account is None:
             return
-        yield AccountDay(day, account)
+        yield account
         after = account
 
 
-async def recount(db: Database, account_day: AccountDay) -> bool:
+async def _recount_account(db: Database, day: int, account: UUID) -> bool:
     """Return whether something was wrong. Then other writers wait while it is counted again and corrected."""
     async with db.read() as tx:
-        if not await _find_corrections(tx, account_day):
+        if not await _find_corrections(tx, day, account):
             return False
     async with db.write() as tx:
-        corrections = await _find_corrections(tx, account_day) if await _may_write(tx, account_day.day) else []
+        corrections = await _find_corrections(tx, day, account) if await _may_write(tx, day) else []
         for correction in corrections:
-            await _correct(tx, account_day, correction)
+            await _correct(tx, account, correction)
     return bool(corrections)
 
 
@@ -321,8 +315,8 @@ async def _find_orphans(db: Database, day: int) -> list[Recount]:
         ]
 
 
-async def _find_corrections(tx: Tx, account_day: AccountDay) -> list[Correction]:
-    parameters = {"day": account_day.day, "account": account_day.account_id}
+async def _find_corrections(tx: Tx, day: int, account: UUID) -> list[Correction]:
+    parameters = {"day": day, "account": account}
     all_tables = [
         (statements, (await tx.execute(statements.difference, parameters)).all())
         for statements in recounts(tx.dialect.name)
@@ -330,9 +324,9 @@ async def _find_corrections(tx: Tx, account_day: AccountDay) -> list[Correction]
     return [(statements, rows) for statements, rows in all_tables if rows]
 
 
-async def _correct(tx: Tx, account_day: AccountDay, correction: Correction) -> None:
+async def _correct(tx: Tx, account: UUID, correction: Correction) -> None:
     statements, rows = correction
-    await top_values.clear_cache_of(tx, account_day.account_id)
+    await top_values.clear_cache_of(tx, account)
     await tx.exec_driver_sql(statements.delete, [tuple(row[: statements.key_length]) for row in rows])
     expected: list[tuple[Any, ...]] = [tuple(row[:-1]) for row in rows if row[-1]]
     if expected:
