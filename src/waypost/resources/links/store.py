@@ -285,6 +285,12 @@ async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, 
     }
 
 
+async def find_in_order(tx: Tx, account_id: UUID, ids: Sequence[UUID]) -> list[Link]:
+    """Return those of the links that exist, in the order of `ids`."""
+    found = await find_own(tx, account_id, ids)
+    return [found[id_] for id_ in ids if id_ in found]
+
+
 async def find_external(tx: Tx, account_id: UUID, external_ids: Iterable[str | None]) -> dict[str | None, UUID]:
     """Return the links that have these external IDs."""
     query = select(links.c.external_id, links.c.id).where(links.c.account_id == account_id, NOT_DELETED)

@@ -132,7 +132,7 @@ async def _replace_next(deps: Deps, change: BulkChange) -> bool:
         account = or_not_found(await accounts.find_account(tx, change.account_id))
         caller = accounts.ProcessCaller(account, change.actor.label)
         ids = [UUID(id_) for id_, _ in change.step]
-        found = {link.id: link for link in await changes.find_in_order(tx, change.account_id, ids)}
+        found = await store.find_own(tx, change.account_id, ids)
 
     async def change_one(id_: UUID, destination: str) -> str | None:
         """Return why it was refused, or None."""
@@ -187,7 +187,7 @@ async def _plan_replacements(deps: Deps, change: BulkChange) -> bool:
     find, replacement = change.payload["find"], change.payload["replacement"]
     ids, cursor = await changes.find_next(deps.db, change, _REPLACED_AT_A_TIME, containing=find)
     async with deps.db.read() as tx:
-        found = await changes.find_in_order(tx, change.account_id, ids)
+        found = await store.find_in_order(tx, change.account_id, ids)
     planned, refused, unchanged = [], [], 0
     for link in found:
         try:

@@ -146,11 +146,5 @@ async def find_next(
     return [id_ for id_, _ in found], [timestamp(at), str(last)]
 
 
-async def find_in_order(tx: Tx, account: UUID, ids: Sequence[UUID]) -> list[Link]:
-    """Return those of the links that exist, in the order of `ids`."""
-    found = await store.find_own(tx, account, ids)
-    return [found[id_] for id_ in ids if id_ in found]
-
-
 async def find_existing(tx: Tx, account: UUID, ids: Sequence[UUID], containing: str) -> list[Link]:
-    return [link for link in await find_in_order(tx, account, ids) if containing in link.destination_url]
+    return [link for link in await store.find_in_order(tx, account, ids) if containing in link.destination_url]

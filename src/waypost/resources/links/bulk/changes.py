@@ -60,7 +60,7 @@ async def find_first(
             found = await listing.find_ids_after(
                 tx, account, selection.filter, deps.clock(), None, limit=limit, containing=containing
             )
-            return await changes.find_in_order(tx, account, [id_ for id_, _ in found])
+            return await store.find_in_order(tx, account, [id_ for id_, _ in found])
         return (await changes.find_existing(tx, account, selection.ids, containing))[:limit]
 
 

@@ -5,15 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select
-
 from waypost.database import Database
 from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.resources.links import routing
 from waypost.resources.links.lists.listing import find_ids_after
 from waypost.resources.links.lists.query import LinkFilter
-from waypost.resources.links.model import COLUMNS, Link, links
+from waypost.resources.links.model import Link
+from waypost.resources.links.store import find_own
 
 TITLES = (
     *("Short link", "Destination URL", "Title", "Tags", "Creation date", "Expiration date"),
@@ -41,8 +40,7 @@ async def read_lines(
     while True:
         async with db.read_for(account_id) as tx:
             found = await find_ids_after(tx, account_id, filter_, at, last, limit=_BATCH)
-            rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_([id_ for id_, _ in found])))
-            by_id = {row.id: Link(*row) for row in rows}
+            by_id = await find_own(tx, account_id, [id_ for id_, _ in found])
             if not shows_protected:
                 by_id |= {id_: _redacted(by_id[id_]) for id_ in await routing.find_protected(tx, list(by_id))}
         yield csv_text(_cells(by_id[id_], shared_domain) for id_, _ in found if id_ in by_id)

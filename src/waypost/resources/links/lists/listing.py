@@ -11,6 +11,7 @@ from waypost.database import Id, Instant, Tx
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links.lists.query import LinkFilter, ListQuery, Order, plan_query, tagged_ids
 from waypost.resources.links.model import COLUMNS, Link, links
+from waypost.resources.links.store import find_in_order
 
 _FAR = 5_000
 """Links before a page from which on sets of ids are built faster than so many links are looked up."""
@@ -119,11 +120,9 @@ async def list_ranked(
     if missing := request.per_page - len(shown):
         others = query.ids("newest").where(links.c.id.not_in(first)).offset(max(0, request.offset - len(first)))
         shown += await tx.scalars(others.limit(missing))
-    rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(shown)))
-    found = {row.id: Link(*row) for row in rows}
     counted = query.ids("newest").limit(request.offset + limit + 1)
     total = await accounts.count_links(tx, account_id) if filter_.is_empty else await _count(tx, counted)
-    return Page([found[id_] for id_ in shown], total, request)
+    return Page(await find_in_order(tx, account_id, shown), total, request)
 
 
 async def _fetch_from_nearer_end(
