@@ -13,10 +13,9 @@ from alembic.operations import Operations
 from claimed import claimed
 from resources.links.env import Env
 from resources.links.test_audit import entries_of
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
 from waypost import accounts
-from waypost.accounts.model import accounts as account_rows
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
@@ -26,9 +25,8 @@ from waypost.resources.links.bulk import service as bulk
 from waypost.resources.links.bulk.change_store import Selection
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import CHANGE_JOB, bulk_changes
-from waypost.resources.links.tags import counts, store
+from waypost.resources.links.tags import store
 from waypost.resources.links.tags.clicks import TagClicks
-from waypost.resources.links.tags.counts import TagCounts
 from waypost.resources.links.tags.model import tags
 
 
@@ -273,45 +271,6 @@ async def test_clicks_of_tags_with_many_links_are_counted_before(env: Env, monke
     env.clock.move(timedelta(minutes=11))
     await count.step()
     assert ((await find(env, "many"))["clicks"], (await find(env, "one"))["clicks"]) == (7, 0)
-
-
-async def test_tags_that_another_version_wrote_are_corrected(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "_AT_ONCE", 2)
-    await env.make(tags=["a", "b", "c", "Ärger"])
-    link = await env.make(tags=["b", "missing"])
-    await env.make(env.bob, tags=["b"])
-    await ask(env, "POST", name="unused")
-    columns = tags.c.account_id, tags.c.name, tags.c.links_count
-
-    async def stored() -> list[tuple[Any, ...]]:
-        async with env.deps.db.read() as tx:
-            return sorted(map(tuple, await tx.execute(select(*columns))))
-
-    right = await stored()
-    pass_ = TagCounts(env.deps.db, env.clock)
-    assert [await pass_.step() for _ in range(3)] == [True, True, False]
-    assert await stored() == right
-    async with env.deps.db.write() as tx:
-        await tx.execute(delete(tags).where(tags.c.name.in_(["missing", "a", "Ärger"])))
-        await tx.execute(update(tags).where(tags.c.name == "b").values(links_count=7))
-        await tx.execute(update(tags).where(tags.c.name == "unused").values(links_count=-1))
-    while await pass_.step():
-        pass
-    assert await stored() == right
-    async with env.deps.db.write() as tx:
-        await tx.execute(delete(tags).where(tags.c.name == "missing"))
-    await env.changed(link, tags=["b"])
-    while await pass_.step():
-        pass
-    assert (await find(env, "missing"))["links_count"] == 0
-    assert {count for _, name, count in await stored() if name == "missing"} == {0}
-    async with env.deps.db.write() as tx:  # an account that is being deleted gets no tags
-        await tx.execute(delete(tags).where(tags.c.account_id == env.alice.account_id))
-        gone = account_rows.c.id == env.alice.account_id
-        await tx.execute(update(account_rows).where(gone).values(deleted_at=env.clock()))
-    while await pass_.step():
-        pass
-    assert {account for account, *_ in await stored()} == {env.bob.account_id}
 
 
 async def test_tags_are_exported_and_deleted_with_the_account(env: Env) -> None:

@@ -104,14 +104,10 @@ def _worker_parts(worker: Worker) -> WorkerParts:
 def _periodic(worker: Worker) -> list[Periodic]:
     from waypost.resources.links.health.schedule import HealthSchedule
     from waypost.resources.links.routing.recheck import RoutingRecheck
-    from waypost.resources.links.tags import counts
     from waypost.resources.links.tags.clicks import TagClicks
 
     settings, context = worker.settings, worker.context
-    periodic: list[Periodic] = [
-        (60, TagClicks(context.db, context.clock).step),
-        (counts.INTERVAL, counts.TagCounts(context.db, context.clock).step),
-    ]
+    periodic: list[Periodic] = [(60, TagClicks(context.db, context.clock).step)]
     if settings.link_check_days:
         periodic.append((60, HealthSchedule(context.db, settings.link_check_days, context.clock).step))
     if settings.blocklist or settings.safe_browsing_key:
