@@ -16,9 +16,9 @@ from waypost.accounts.data.archive.parts import Files, Part, csv_file, ndjson_fi
 from waypost.context import Context
 from waypost.database import Database, Id, Instant, Tx, bulk
 from waypost.database.batches import read_in_batches
-from waypost.kit.clock import timestamp
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.json_object import json_object
 from waypost.kit.pagination import PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.links import aliases, health, routing, store
@@ -147,18 +147,10 @@ class DeletedLinkJson(TypedDict):
 
 async def _deleted_links(db: Database, account_id: UUID) -> AsyncIterator[list[DeletedLinkJson]]:
     """Yield what is left of deleted links, by id: their clicks remain in the statistics of the account."""
-    query = select(*links.c["id", "slug", "created_at", "deleted_at"])
+    query = select(*(links.c[name] for name in DeletedLinkJson.__annotations__))
     query = query.where(links.c.account_id == account_id, ~NOT_DELETED)
     async for rows in read_in_batches(db.read_long, query, links.c.id, _EXPORT_BATCH):
-        yield [
-            {
-                "id": str(row.id),
-                "slug": row.slug,
-                "created_at": timestamp(row.created_at),
-                "deleted_at": timestamp(row.deleted_at),
-            }
-            for row in rows
-        ]
+        yield [json_object(DeletedLinkJson, row) for row in rows]
 
 
 async def _images(context: Context, account_id: UUID) -> AsyncIterator[Part]:

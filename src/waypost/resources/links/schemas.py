@@ -5,16 +5,14 @@ cleared. A blank og_image is not an absolute URL and is refused.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, InstanceOf
 from typing_extensions import TypedDict
 
 from waypost.context import Context
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import (
     NOT_BLANK,
@@ -33,6 +31,7 @@ from waypost.kit.fields import (
 )
 from waypost.kit.forward_query import from_text, to_text
 from waypost.kit.ids import parse_id
+from waypost.kit.json_object import json_object
 from waypost.kit.utm import ShortText, UtmParams, UtmParamsJson, in_order, sent_values
 from waypost.kit.versions import Version
 from waypost.resources.domains import names
@@ -209,14 +208,7 @@ class LinkOptionsJson(TypedDict):
 
 
 def options_json(link: Link) -> LinkOptionsJson:
-    return {
-        "link_id": str(link.id),
-        "forward_query": from_text(link.forward_query),
-        "forward_path": link.forward_path,
-        "note": link.note,
-        "external_id": link.external_id,
-        "updated_at": timestamp(link.updated_at),
-    }
+    return json_object(LinkOptionsJson, link, link_id=link.id, forward_query=from_text(link.forward_query))
 
 
 def options_of(link: Link) -> dict[str, Any]:
@@ -232,27 +224,15 @@ _NOT_IN_VERSION = {
 }
 LINK_VERSION = Version(attrgetter(*(name for name in Link.__dataclass_fields__ if name not in _NOT_IN_VERSION)))
 
-_KEYS: dict[str, Any] = dict.fromkeys(LinkJson.__annotations__)
-_OWN = tuple(name for name in _KEYS if name in Link.__dataclass_fields__)
-_TIMES = [
-    name for name, type_ in get_type_hints(Link).items() if name in _KEYS and datetime in (type_, *get_args(type_))
-]
-_own_values = attrgetter(*_OWN)
-
 
 def to_json(link: Link, context: Context) -> LinkJson:
-    """Return the link object, with its keys in the documented order."""
-    values = _KEYS | dict(zip(_OWN, _own_values(link), strict=True))
-    values |= {
-        "id": str(link.id),
-        "short_url": link.short_url(context.shared_domain),
-        "hostname": link.hostname or context.shared_domain,
-        "og_image": media.url(context.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
-        # JSONB stores keys in another order
-        "utm_params": in_order(link.utm_params),
-        "pixel_ids": [str(id_) for id_ in link.pixel_ids],
-        "status": link.status_at(context.clock()),
-    }
-    for name in _TIMES:
-        values[name] = timestamp(values[name]) if values[name] else None
-    return cast("LinkJson", values)
+    return json_object(
+        LinkJson,
+        link,
+        short_url=link.short_url(context.shared_domain),
+        hostname=link.hostname or context.shared_domain,
+        og_image=media.url(context.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
+        utm_params=in_order(link.utm_params),  # JSONB stores keys in another order
+        pixel_ids=[str(id_) for id_ in link.pixel_ids],
+        status=link.status_at(context.clock()),
+    )

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText
+from waypost.kit.json_object import json_object
 from waypost.resources.domains import names
 from waypost.resources.links.aliases.model import Alias
 from waypost.resources.links.aliases.rules import MAX_PATH, find_path_problem
@@ -45,10 +45,4 @@ class AliasJson(TypedDict):
 
 
 def to_json(alias: Alias) -> AliasJson:
-    return {
-        "id": str(alias.id),
-        "link_id": str(alias.link_id),
-        "hostname": alias.hostname,
-        "path": alias.path,
-        "created_at": timestamp(alias.created_at),
-    }
+    return json_object(AliasJson, alias)

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import Body, IdText, TimestampText
+from waypost.kit.json_object import json_object
 from waypost.resources.links.schemas import TagName
 from waypost.resources.links.tags.model import Tag, TagColor
 
@@ -43,12 +43,4 @@ class TagJson(TypedDict):
 
 
 def to_json(tag: Tag) -> TagJson:
-    return {
-        "id": str(tag.id),
-        "name": tag.name,
-        "color": tag.color,
-        "links_count": max(0, tag.links_count),
-        "clicks": tag.clicks,
-        "created_at": timestamp(tag.created_at),
-        "updated_at": timestamp(tag.updated_at),
-    }
+    return json_object(TagJson, tag, links_count=max(0, tag.links_count))
