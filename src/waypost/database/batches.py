@@ -19,6 +19,13 @@ def batches_of(entries: Iterable[_T], size: int = 500) -> Iterator[Sequence[_T]]
     return (remaining[start : start + size] for start in range(0, len(remaining), size))
 
 
+async def rows_with(
+    tx: Tx, query: Select[*_Columns], column: ColumnElement[Any], values: Iterable[Any]
+) -> list[NamedRow[*_Columns]]:
+    """Return the rows in which the column has one of the values, which may be any number."""
+    return [row for batch in batches_of(values) for row in await tx.execute(query.where(column.in_(batch)))]
+
+
 async def read_in_batches(
     read: Callable[[], AbstractAsyncContextManager[Tx]], query: Select[*_Columns], key: ColumnElement[Any], size: int
 ) -> AsyncIterator[Sequence[NamedRow[*_Columns]]]:

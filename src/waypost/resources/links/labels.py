@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, String, false, func, literal, or_, select, union_all
 
 from waypost.database import Tx
-from waypost.database.batches import batches_of
+from waypost.database.batches import rows_with
 from waypost.kit.errors import NotFound
 from waypost.kit.urls import UtmKey
 from waypost.resources import domains
@@ -31,11 +31,8 @@ def labels_of(link: Link) -> tuple[Any, ...]:
 async def find_labels(tx: Tx, ids: Collection[UUID], *, shared_domain: str) -> dict[UUID, LinkLabels]:
     """Return the labels of links, deleted ones included, of any number."""
     columns = links.c.id, func.coalesce(HOSTNAME, shared_domain), links.c.tags, links.c.utm_params, NOT_DELETED
-    found: dict[UUID, LinkLabels] = {}
-    for batch in batches_of(ids):
-        rows = await tx.execute(select(*columns).where(links.c.id.in_(batch)))
-        found |= {id_: LinkLabels(host, tags if exists else (), utm) for id_, host, tags, utm, exists in rows}
-    return found
+    rows = await rows_with(tx, select(*columns), links.c.id, ids)
+    return {id_: LinkLabels(host, tags if exists else (), utm) for id_, host, tags, utm, exists in rows}
 
 
 def is_one_of(ids: Iterable[UUID]) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, tr
 from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Id, Tx, bulk, counts
-from waypost.database.batches import batches_of
+from waypost.database.batches import rows_with
 from waypost.kit.errors import NotFound
 from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest
@@ -276,13 +276,8 @@ async def find_names(
 
 async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Link]:
     """Return those of the links that exist, of any number."""
-    return {
-        row.id: Link(*row)
-        for batch in batches_of(ids)
-        for row in await tx.execute(
-            select(*COLUMNS).where(links.c.id.in_(batch), links.c.account_id == account_id, NOT_DELETED)
-        )
-    }
+    query = select(*COLUMNS).where(links.c.account_id == account_id, NOT_DELETED)
+    return {row.id: Link(*row) for row in await rows_with(tx, query, links.c.id, ids)}
 
 
 async def find_in_order(tx: Tx, account_id: UUID, ids: Sequence[UUID]) -> list[Link]:
@@ -294,31 +289,20 @@ async def find_in_order(tx: Tx, account_id: UUID, ids: Sequence[UUID]) -> list[L
 async def find_external(tx: Tx, account_id: UUID, external_ids: Iterable[str | None]) -> dict[str | None, UUID]:
     """Return the links that have these external IDs."""
     query = select(links.c.external_id, links.c.id).where(links.c.account_id == account_id, NOT_DELETED)
-    return {
-        row.external_id: row.id
-        for batch in batches_of(filter(None, external_ids))
-        for row in await tx.execute(query.where(links.c.external_id.in_(batch)))
-    }
+    rows = await rows_with(tx, query, links.c.external_id, filter(None, external_ids))
+    return {row.external_id: row.id for row in rows}
 
 
 async def find_domains(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, UUID | None]:
     """Return the domain of each of the links that exists; None is the shared domain."""
     query = select(links.c.id, links.c.domain_id).where(links.c.account_id == account_id, NOT_DELETED)
-    return {
-        row.id: row.domain_id
-        for batch in batches_of(ids)
-        for row in await tx.execute(query.where(links.c.id.in_(batch)))
-    }
+    return {row.id: row.domain_id for row in await rows_with(tx, query, links.c.id, ids)}
 
 
 async def find_accounts(tx: Tx, link_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     """Return the account of each link, deleted ones included."""
     query = select(links.c.id, links.c.account_id)
-    return {
-        row.id: row.account_id
-        for batch in batches_of(link_ids)
-        for row in await tx.execute(query.where(links.c.id.in_(batch)))
-    }
+    return {row.id: row.account_id for row in await rows_with(tx, query, links.c.id, link_ids)}
 
 
 async def reserve_slugs(tx: Tx, links: Sequence[Link]) -> dict[UUID, SlugOwner]:

@@ -13,7 +13,7 @@ from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, selec
 from sqlalchemy import delete as delete_from
 
 from waypost.database import Database, Tx, bulk
-from waypost.database.batches import batches_of, read_in_batches
+from waypost.database.batches import batches_of, read_in_batches, rows_with
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.redirect import near_change
@@ -60,20 +60,18 @@ async def find_links(tx: Tx, addresses: Iterable[AliasAddress]) -> dict[AliasAdd
         by_domain.setdefault(domain_id, {})[digest(path)] = path
     found: dict[AliasAddress, UUID] = {}
     for domain_id, paths in by_domain.items():
-        for batch in batches_of(paths):
-            query = select(link_aliases.c.digest, link_aliases.c.link_id)
-            query = query.where(link_aliases.c.domain_id == domain_id, link_aliases.c.digest.in_(batch))
-            found |= {(domain_id, paths[digest_]): link_id for digest_, link_id in await tx.execute(query)}
+        query = select(*link_aliases.c["digest", "link_id"]).where(link_aliases.c.domain_id == domain_id)
+        rows = await rows_with(tx, query, link_aliases.c.digest, paths)
+        found |= {(domain_id, paths[digest_]): link_id for digest_, link_id in rows}
     return found
 
 
 async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, list[Alias]]:
     """Return the aliases of each link that has some, oldest first. For exports: links of any number at a time."""
     found: dict[UUID, list[Alias]] = {}
-    for batch in batches_of(link_ids):
-        query = select(*_COLUMNS).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN).order_by(*_OLDEST)
-        for row in await tx.execute(query):
-            found.setdefault(row.link_id, []).append(Alias(*row))
+    query = select(*_COLUMNS).where(_HAS_DOMAIN).order_by(*_OLDEST)
+    for row in await rows_with(tx, query, link_aliases.c.link_id, link_ids):
+        found.setdefault(row.link_id, []).append(Alias(*row))
     return found
 
 
@@ -84,10 +82,8 @@ async def count(tx: Tx, link_id: UUID) -> int:
 
 async def split_by_limit(tx: Tx, new: Sequence[Alias]) -> tuple[list[Alias], list[Alias]]:
     """Return the aliases that their links may get besides those that they have, and the others. In this order."""
-    link_ids, counts = list({alias.link_id for alias in new}), Counter[UUID]()
-    for batch in batches_of(link_ids):
-        query = select(link_aliases.c.link_id, func.count()).where(link_aliases.c.link_id.in_(batch), _HAS_DOMAIN)
-        counts.update(dict(iter(await tx.execute(query.group_by(link_aliases.c.link_id)))))
+    query = select(link_aliases.c.link_id, func.count()).where(_HAS_DOMAIN).group_by(link_aliases.c.link_id)
+    counts = Counter[UUID](dict(await rows_with(tx, query, link_aliases.c.link_id, {alias.link_id for alias in new})))
     within, beyond = list[Alias](), list[Alias]()
     for alias in new:
         counts[alias.link_id] += 1

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 
 from waypost.accounts import suspension
 from waypost.database import Id, Instant, Tx, bulk
-from waypost.database.batches import batches_of
+from waypost.database.batches import batches_of, rows_with
 from waypost.resources.links.health.model import HealthStatus, LinkHealth, link_health
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, links
 
@@ -42,11 +42,8 @@ async def find(tx: Tx, link_id: UUID) -> LinkHealth | None:
 
 
 async def find_of_links(tx: Tx, ids: Collection[UUID]) -> dict[UUID, LinkHealth]:
-    return {
-        row.link_id: LinkHealth(*row)
-        for batch in batches_of(ids)
-        for row in await tx.execute(select(*_COLUMNS).where(link_health.c.link_id.in_(batch)))
-    }
+    rows = await rows_with(tx, select(*_COLUMNS), link_health.c.link_id, ids)
+    return {row.link_id: LinkHealth(*row) for row in rows}
 
 
 async def find_broken(tx: Tx, account_id: UUID, limit: int) -> list[tuple[Link, LinkHealth]]:

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
 
 from waypost import accounts
 from waypost.database import Id, Instant, Tx
+from waypost.database.batches import batches_of
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links.lists.query import LinkFilter, ListQuery, Order, plan_query, tagged_ids
 from waypost.resources.links.model import COLUMNS, Link, links
@@ -110,8 +111,7 @@ async def list_ranked(
     """
     query = await plan_query(tx, account_id, filter_, now, max_links_of_rare_tag=limit, is_far=request.offset >= _FAR)
     first: list[UUID] = []
-    for start in range(0, len(ranked), _AMONG):
-        some = ranked[start : start + _AMONG]
+    for some in batches_of(ranked, _AMONG):
         matching = set(await tx.scalars(query.among(some)))
         first += [id_ for id_ in some if id_ in matching]
         if len(first) >= request.offset + request.per_page:

@@ -10,7 +10,7 @@ from sqlalchemy import Column, Select, or_, select
 from sqlalchemy import delete as delete_from
 
 from waypost.database import Tx, bulk, upsert
-from waypost.database.batches import batches_of
+from waypost.database.batches import rows_with
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson, link_routing
 
 _FIELDS = tuple(LinkRouting.__dataclass_fields__)
@@ -36,11 +36,8 @@ async def find(tx: Tx, link_id: UUID) -> LinkRouting | None:
 
 async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkRouting]:
     """Return the routing of each link that has some. For links of any number at a time."""
-    found: dict[UUID, LinkRouting] = {}
-    for batch in batches_of(link_ids):
-        rows = await tx.execute(select(*_COLUMNS).where(link_routing.c.link_id.in_(batch)))
-        found |= {row.link_id: _from_row(row) for row in rows}
-    return found
+    rows = await rows_with(tx, select(*_COLUMNS), link_routing.c.link_id, link_ids)
+    return {row.link_id: _from_row(row) for row in rows}
 
 
 async def find_protected(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
@@ -56,11 +53,7 @@ async def find_routed(tx: Tx, link_ids: Sequence[UUID]) -> set[UUID]:
     query = select(link_routing.c.link_id).where(
         or_(link_routing.c.rules.is_not(None), link_routing.c.variants.is_not(None))
     )
-    return {
-        row.link_id
-        for batch in batches_of(link_ids)
-        for row in await tx.execute(query.where(link_routing.c.link_id.in_(batch)))
-    }
+    return {row.link_id for row in await rows_with(tx, query, link_routing.c.link_id, link_ids)}
 
 
 async def find_unchecked(tx: Tx, since: datetime, limit: int) -> list[LinkRouting]:

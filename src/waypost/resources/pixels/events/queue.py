@@ -20,6 +20,7 @@ from sqlalchemy import Integer, Text, bindparam, delete, select, text
 
 from waypost.accounts.suspension import NOT_SUSPENDED
 from waypost.database import Database, Id, Tx, bulk, take_advisory_lock
+from waypost.database.batches import rows_with
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_events
 from waypost.resources.pixels.model import pixels
@@ -87,12 +88,8 @@ class PixelEvent(NamedTuple):
 
 async def find_with_server_events(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
     """Return the pixels that have server-side events."""
-    ids, found = list(pixel_ids), set[UUID]()
-    conditions = (pixels.c.platform.in_(JOBS), pixels.c.access_token.is_not(None))
-    for start in range(0, len(ids), _STATEMENT_ROWS):
-        batch = ids[start : start + _STATEMENT_ROWS]
-        found |= set(await tx.scalars(select(pixels.c.id).where(pixels.c.id.in_(batch), *conditions)))
-    return found
+    query = select(pixels.c.id).where(pixels.c.platform.in_(JOBS), pixels.c.access_token.is_not(None))
+    return {row.id for row in await rows_with(tx, query, pixels.c.id, pixel_ids)}
 
 
 async def record_all(tx: Tx, events: Iterable[PixelEvent], *, now: datetime) -> None:

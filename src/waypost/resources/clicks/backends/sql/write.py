@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
 from waypost.database import NamedRow, Tx, bulk, take_advisory_lock
-from waypost.database.batches import batches_of
+from waypost.database.batches import rows_with
 from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import (
     MAX_LINK_ROWS,
@@ -148,9 +148,8 @@ _field = lru_cache(4_096)(_new_field)
 
 async def _without_stored(tx: Tx, new: Sequence[Click]) -> list[Click]:
     by_id = {click.id: click for click in new}
-    for batch in batches_of(UUID(bytes=id_) for id_ in by_id):
-        for stored in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(batch))):
-            del by_id[stored.bytes]
+    for stored in await rows_with(tx, select(clicks.c.id), clicks.c.id, (UUID(bytes=id_) for id_ in by_id)):
+        del by_id[stored.id.bytes]
     return list(by_id.values())
 
 
