@@ -12,9 +12,10 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 
 from waypost.database import Database, Tx, upsert
 from waypost.redirect.request import is_prefetch
@@ -41,15 +42,8 @@ async def find_positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
 
 async def advance(tx: Tx, drained: SegmentRange) -> bool:
     """Move the segment's position. Return False if it is not the start of this range: another drainer was first."""
-    statement = upsert(tx, spool_positions).values(segment=drained.segment, position=drained.end)
-    result = await tx.execute(
-        statement.on_conflict_do_update(
-            index_elements=["segment"],
-            set_={"position": drained.end},
-            where=spool_positions.c.position == drained.start,
-        ).returning(spool_positions.c.position)
-    )
-    return result.one_or_none() is not None
+    is_start = spool_positions.c.position == drained.start
+    return await _write(tx, drained.segment, {"position": drained.end}, {}, is_start)
 
 
 async def find_pending(tx: Tx, segments: Sequence[str]) -> dict[str, list[SegmentRange]]:
@@ -67,15 +61,17 @@ async def find_pending(tx: Tx, segments: Sequence[str]) -> dict[str, list[Segmen
 async def begin(tx: Tx, pending: SegmentRange, token: str) -> bool:
     """Record a range of a batch before it is sent. Return False if another drainer was first."""
     marks = {"pending_end": pending.end, "pending_token": token}
-    row = {"segment": pending.segment, "position": pending.start, **marks}
     is_free = (spool_positions.c.position == pending.start) & spool_positions.c.pending_end.is_(None)
-    statement = upsert(tx, spool_positions).values(row)
-    result = await tx.execute(
-        statement.on_conflict_do_update(index_elements=["segment"], set_=marks, where=is_free).returning(
-            spool_positions.c.position
-        )
-    )
-    return result.one_or_none() is not None
+    return await _write(tx, pending.segment, marks, {"position": pending.start}, is_free)
+
+
+async def _write(
+    tx: Tx, segment: str, values: Mapping[str, Any], of_new: Mapping[str, Any], condition: ColumnElement[bool]
+) -> bool:
+    """Return False if the segment has a row that does not fulfil the condition. `of_new`: values of a new row only."""
+    statement = upsert(tx, spool_positions).values({"segment": segment, **of_new, **values})
+    written = statement.on_conflict_do_update(index_elements=["segment"], set_=values, where=condition)
+    return (await tx.execute(written.returning(spool_positions.c.position))).one_or_none() is not None
 
 
 async def settle(tx: Tx, drained: SegmentRange) -> bool:
