@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ARRAY, ColumnElement, Table, any_, bindparam, func, select, text
 
-from waypost.database import Tx
+from waypost.database import Tx, upsert
 from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import click_retention, clicks
 
@@ -164,6 +164,13 @@ async def find_known_days(tx: Tx) -> KnownDays:
 async def find_kept_since(tx: Tx) -> int:
     """Return the first day of which clicks are kept; 0 if all are kept."""
     return (await tx.execute(select(click_retention.c.kept_since))).scalar_one_or_none() or 0
+
+
+async def raise_kept_since(tx: Tx, day: int) -> None:
+    """Never lower it: rows of earlier days are deleted."""
+    statement = upsert(tx, click_retention).values(id=1, kept_since=day)
+    is_later = statement.excluded.kept_since > click_retention.c.kept_since
+    await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"kept_since": day}, where=is_later))
 
 
 def within(day_slice: DaySlice) -> list[ColumnElement[bool]]:

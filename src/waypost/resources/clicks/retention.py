@@ -8,11 +8,11 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select, tuple_
 
-from waypost.database import Database, Tx, upsert
+from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.backends.sql import write
-from waypost.resources.clicks.days import find_days, find_kept_since
-from waypost.resources.clicks.model import click_dimensions, click_retention, click_totals, clicks, visitor_days
+from waypost.resources.clicks.days import find_days, find_kept_since, raise_kept_since
+from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 
 _BATCH_SIZE = 2_000  # some 20 ms
 
@@ -54,7 +54,7 @@ class Retention:
             await self._prepare(day)
             async with self._db.write() as tx:
                 await write.lock(tx)  # a rebuild has either written its day, or will see that it must not
-                await _raise_boundary(tx, day)
+                await raise_kept_since(tx, day)
         self._previous = by_clock
         async with self._db.read() as tx:
             return await find_kept_since(tx)
@@ -80,13 +80,6 @@ class Retention:
             for statement in _DELETE_STATEMENTS:
                 await tx.execute(statement, {"kept_since": day, "limit": _BATCH_SIZE})
         return True
-
-
-async def _raise_boundary(tx: Tx, day: int) -> None:
-    """Never lower it: rows of earlier days are deleted."""
-    statement = upsert(tx, click_retention).values(id=1, kept_since=day)
-    is_later = statement.excluded.kept_since > click_retention.c.kept_since
-    await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"kept_since": day}, where=is_later))
 
 
 async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:

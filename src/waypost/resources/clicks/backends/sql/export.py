@@ -8,13 +8,13 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
 from waypost.accounts import select_account_ids
-from waypost.database import Database, Id, Instant, Tx, bulk, upsert
+from waypost.database import Database, Id, Instant, Tx, bulk
 from waypost.database.batches import read_in_batches
 from waypost.kit.clock import DAY, EPOCH, from_microseconds, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write
 from waypost.resources.clicks.backends.sql.write import RAW_COLUMNS, read_raw_click
-from waypost.resources.clicks.days import DaySlice, find_days, find_kept_since, in_values, within
+from waypost.resources.clicks.days import DaySlice, find_days, find_kept_since, in_values, raise_kept_since, within
 from waypost.resources.clicks.model import (
     CRAWLER,
     DIMENSIONS,
@@ -24,7 +24,6 @@ from waypost.resources.clicks.model import (
     QUARTER_COLUMNS,
     WHOLE_DAY,
     click_dimensions,
-    click_retention,
     click_totals,
     clicks,
 )
@@ -179,8 +178,7 @@ async def begin_old_days(tx: Tx, kept_since: int) -> bool:
         return True
     if (await tx.execute(select(clicks.c.id).where(clicks.c.day < kept_since).limit(1))).first():
         return False
-    statement = upsert(tx, click_retention).values(id=1, kept_since=kept_since)
-    await tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"kept_since": kept_since}))
+    await raise_kept_since(tx, kept_since)
     return True
 
 
