@@ -261,17 +261,18 @@ async def require_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
 
 
 async def find_names(
-    tx: Tx, account_id: UUID | None, ids: Sequence[UUID], *, shared_domain: str
+    tx: Tx, account_id: UUID | None, ids: Collection[UUID], *, shared_domain: str
 ) -> dict[UUID, tuple[str, str]]:
-    """Return (short URL, title) of each link that is not deleted. For about a page of ids.
+    """Return (short URL, title) of each link that is not deleted, of any number.
 
     `account_id`: links of others are left out. None only for ids that nobody can choose.
     """
     hostname = func.coalesce(HOSTNAME, shared_domain)
-    query = select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), NOT_DELETED)
+    query = select(links.c.id, hostname, links.c.slug, links.c.title).where(NOT_DELETED)
     if account_id:
         query = query.where(links.c.account_id == account_id)
-    return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in await tx.execute(query)}
+    rows = await rows_with(tx, query, links.c.id, ids)
+    return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in rows}
 
 
 async def find_own(tx: Tx, account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Link]:

@@ -6,7 +6,6 @@ from hashlib import blake2b
 from uuid import UUID
 
 from waypost.database import Database, Tx
-from waypost.database.batches import batches_of
 from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
 from waypost.resources.clicks.intake.build import IntakeSettings
@@ -63,11 +62,8 @@ async def _record_platform_events(tx: Tx, clicks: Sequence[Click], settings: Int
 
 
 async def _urls(tx: Tx, link_ids: Collection[UUID], settings: IntakeSettings) -> dict[UUID, str]:
-    urls: dict[UUID, str] = {}
-    for batch in batches_of(link_ids):
-        names = await links.find_names(tx, None, batch, shared_domain=settings.shared_domain)
-        urls |= {link: f"{settings.scheme}://{name}" for link, (name, _) in names.items()}
-    return urls
+    names = await links.find_names(tx, None, link_ids, shared_domain=settings.shared_domain)
+    return {link: f"{settings.scheme}://{name}" for link, (name, _) in names.items()}
 
 
 def _click_events(click: Click) -> Iterator[webhooks.WebhookEvent]:

@@ -24,7 +24,6 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost.database import Database
-from waypost.database.batches import batches_of
 from waypost.kit.clock import DAY, QUARTER, Clock, from_microseconds, microseconds, timestamp
 from waypost.kit.errors import Invalid
 from waypost.resources import links
@@ -428,11 +427,8 @@ async def find_names(
     reader: ClickReader, account_id: UUID, link_ids: Sequence[UUID], *, shared_domain: str
 ) -> dict[UUID, tuple[str, str]]:
     """Return short URL and title of the links that the account has."""
-    names: dict[UUID, tuple[str, str]] = {}
-    for batch in batches_of(link_ids):
-        async with reader.transaction() as tx:
-            names |= await links.find_names(tx, account_id, batch, shared_domain=shared_domain)
-    return names
+    async with reader.transaction() as tx:
+        return await links.find_names(tx, account_id, link_ids, shared_domain=shared_domain)
 
 
 async def find_filtered_names(
