@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Database, Id, Tx, bulk, counts
 from waypost.database.batches import rows_with
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import or_not_found
 from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest
 from waypost.resources import domains, pixels
@@ -247,17 +247,13 @@ async def _show(tx: Tx, hidden: list[Link]) -> list[Link]:
 
 async def get(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
     """Return a link. Raises NotFound, also for a deleted link and for one of another account."""
-    link = await find(tx, account_id, link_id)
-    if link is None:
-        raise NotFound
-    return link
+    return or_not_found(await find(tx, account_id, link_id))
 
 
 async def require_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
     """Raise NotFound as `get` does, without reading the link."""
     query = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, NOT_DELETED)
-    if (await tx.execute(query)).first() is None:
-        raise NotFound
+    or_not_found(await tx.scalar(query))
 
 
 async def find_names(

@@ -14,7 +14,7 @@ from sqlalchemy import delete as delete_from
 
 from waypost.database import Database, Tx, bulk
 from waypost.database.batches import batches_of, read_in_batches, rows_with
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
 from waypost.redirect import near_change
 from waypost.resources import domains
@@ -25,9 +25,9 @@ AliasAddress = tuple[UUID, str]
 """Domain and path."""
 
 _COLUMNS = (
-    *(link_aliases.c[name] for name in ("id", "account_id", "link_id", "domain_id")),
+    *link_aliases.c["id", "account_id", "link_id", "domain_id"],
     domains.hostname_subquery(link_aliases.c.domain_id).label("hostname"),
-    *(link_aliases.c[name] for name in ("path", "created_at")),
+    *link_aliases.c["path", "created_at"],
 )
 _HAS_DOMAIN = ~domains.is_on_shared_domain(link_aliases.c.domain_id)
 _OLDEST = link_aliases.c.created_at, link_aliases.c.id
@@ -102,10 +102,7 @@ async def list_page(tx: Tx, link_id: UUID, request: PageRequest) -> tuple[list[A
 async def get(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
     """Raises NotFound."""
     query = select(*_COLUMNS).where(link_aliases.c.id == alias_id, link_aliases.c.link_id == link_id, _HAS_DOMAIN)
-    row = (await tx.execute(query)).one_or_none()
-    if row is None:
-        raise NotFound
-    return Alias(*row)
+    return Alias(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def delete(tx: Tx, ids: Collection[UUID]) -> None:

@@ -30,8 +30,7 @@ class RouteColumns(NamedTuple):
 
 async def find(tx: Tx, link_id: UUID) -> LinkRouting | None:
     """Return None for a link without routing."""
-    row = (await tx.execute(select(*_COLUMNS).where(link_routing.c.link_id == link_id))).one_or_none()
-    return None if row is None else _from_row(row)
+    return (await find_of_links(tx, [link_id])).get(link_id)
 
 
 async def find_of_links(tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, LinkRouting]:
