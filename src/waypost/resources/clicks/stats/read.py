@@ -270,15 +270,7 @@ def _refuse(slices: Sequence[DaySlice], sizes: Mapping[int, int], limit: int) ->
 def _add_up(scope: _Scope, counted: Counted, unknown: Collection[int]) -> tuple[StatsTotals, list[StatsTotals]]:
     """Return the totals of the time range and of each bucket."""
     starts, points = scope.starts, [StatsTotals() for _ in scope.query.buckets]
-    total = StatsTotals(
-        counted.clicks.total(),
-        None if unknown else counted.visitors[TOTAL_BUCKET],
-        counted.scans.total(),
-        counted.crawlers,
-        counted.previews,
-        counted.first_at,
-        counted.last_at,
-    )
+    total = replace(counted.total, visitors=None if unknown else counted.visitors[TOTAL_BUCKET])
     if points:
         for quarter, count in counted.clicks.items():
             points[bucket_of(starts, quarter)].clicks += count

@@ -4,12 +4,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from waypost.kit.clock import DAY, QUARTER
-from waypost.resources.clicks.days import TOTAL_BUCKET
-from waypost.resources.clicks.model import LABELS, QUARTERS_PER_DAY, LabelName, ListName
+from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice
+from waypost.resources.clicks.model import LABELS, QUARTERS_PER_DAY, LabelName, ListName, StatsTotals
 
 SEPARATOR = "\x1e"
 """Between the values of a column in a batch."""
@@ -28,10 +27,8 @@ class TooManyClicks(Exception):
 class Counted:
     """What clicks add up to."""
 
-    crawlers: int = 0
-    previews: int = 0
-    first_at: datetime | None = None
-    last_at: datetime | None = None
+    total: StatsTotals = field(default_factory=StatsTotals)
+    """Without visitors."""
     clicks: Counter[int] = field(default_factory=Counter)
     """By quarter of an hour since 1970, like the scans."""
     scans: Counter[int] = field(default_factory=Counter)
@@ -42,16 +39,18 @@ class Counted:
     visitors_of: dict[str, Counter[str]] = field(default_factory=dict)
     """Visitors by value, of each list, if they were counted."""
 
-    def add_others(self, crawlers: int, previews: int, first_at: datetime | None, last_at: datetime | None) -> None:
-        """Add visits of bots, and the times of the first and the last click."""
-        self.crawlers += crawlers
-        self.previews += previews
-        self.first_at = min(filter(None, (self.first_at, first_at)), default=None)
-        self.last_at = max(filter(None, (self.last_at, last_at)), default=None)
+    def add_quarters(self, totals: Iterable[tuple[int, int, StatsTotals]], slices: Sequence[DaySlice]) -> None:
+        """Add those that are in the slices. `totals`: with day and quarter."""
+        by_day = {each.day: each for each in slices}
+        for day, quarter, total in totals:
+            if by_day[day].first_quarter <= quarter <= by_day[day].last_quarter:
+                self.total.add(total)
+                self.clicks[day * QUARTERS_PER_DAY + quarter] += total.clicks
+                self.scans[day * QUARTERS_PER_DAY + quarter] += total.scans
 
     def add(self, other: "Counted") -> None:
         """Add clicks of other days."""
-        self.add_others(other.crawlers, other.previews, other.first_at, other.last_at)
+        self.total.add(other.total)
         for own, added in ((self.clicks, other.clicks), (self.scans, other.scans), (self.visitors, other.visitors)):
             own.update(added)
         for name, counts in other.values.items():
@@ -71,10 +70,8 @@ class ClickColumns(NamedTuple):
     """The quarters of scans."""
     columns: Mapping[str, list[str]]
     """`profile`, `referrer`, `target` and `link`, as far as lists need them."""
-    crawlers: int
-    previews: int
-    first_at: datetime | None
-    last_at: datetime | None
+    total: StatsTotals
+    """Without visitors."""
 
 
 def bucket_of(starts: Sequence[int], quarter: int) -> int:
@@ -113,7 +110,7 @@ class Tally:
         A visitor is one within a UTC day.
         """
         counted = self._counted
-        counted.add_others(batch.crawlers, batch.previews, batch.first_at, batch.last_at)
+        counted.total.add(batch.total)
         if not is_same_day:
             for distinct in (self._of_days, self._of_slots, *self._of_values.values()):
                 distinct.forget()

@@ -13,7 +13,7 @@ from waypost.resources.clicks.backends.clickhouse.matching import LARGE, Matchin
 from waypost.resources.clicks.backends.sql.top_values import split_agents
 from waypost.resources.clicks.days import TOTAL_BUCKET, DaySlice
 from waypost.resources.clicks.label_values import values_of
-from waypost.resources.clicks.model import DIMENSIONS, QUARTERS_PER_DAY, LabelName, ListName
+from waypost.resources.clicks.model import DIMENSIONS, QUARTERS_PER_DAY, LabelName, ListName, StatsTotals
 from waypost.resources.clicks.stats.tally import MAX_VALUES, Counted, Tally, TooManyClicks, bucket_of
 from waypost.resources.links.labels import find_labels
 
@@ -65,11 +65,11 @@ class ClickCounter:
         for quarter, clicks, scans, first, last in people:
             counted.clicks[quarter] = clicks
             counted.scans[quarter] = scans
-            counted.add_others(0, 0, from_microseconds(first), from_microseconds(last))
+            counted.total.add(to_totals((clicks, scans, 0, 0, first, last)))
         for crawlers, previews in await self._query(
             f"SELECT countIf(kind = 'crawler'), countIf(kind = 'preview') {self._visits}"
         ):
-            counted.add_others(crawlers, previews, None, None)
+            counted.total.add(StatsTotals(crawlers=crawlers, previews=previews))
         return counted
 
     async def _count_visitors(self, counted: Counted, starts: Sequence[int]) -> None:
@@ -151,24 +151,26 @@ class ClickCounter:
         return await self._client.query(sql, parameters, settings=more, limit=COUNT_SECONDS)
 
 
+def to_totals(counts: Sequence[Any]) -> StatsTotals:
+    """`counts`: clicks, scans, crawlers, previews, and the times of the first and the last click."""
+    clicks, scans, crawlers, previews, first_at, last_at = counts
+    times = (None if at is None else from_microseconds(at) for at in (first_at, last_at))
+    return StatsTotals(clicks, 0, scans, crawlers, previews, *times)
+
+
 async def sum_links(
     client: ClickHouse, ids: Sequence[UUID], slices: Sequence[DaySlice], lists: Collection[ListName]
 ) -> Counted:
     """Add up the sums of links, without visitors. Parts of days are quarters of an hour; in lists, the whole day."""
     counted = Counted()
-    by_day = {each.day: each for each in slices}
-    where = f"{is_one_of('subject_id', ids)} AND day IN ({numbers(by_day)})"
+    where = f"{is_one_of('subject_id', ids)} AND day IN ({numbers([each.day for each in slices])})"
     rows = await client.query(
         "SELECT day, quarter, sum(clicks), sum(scans), sum(crawlers), sum(previews),"
         " min(toUnixTimestamp64Micro(first_at)), max(toUnixTimestamp64Micro(last_at))"
         f" FROM click_counts WHERE {where} GROUP BY day, quarter",
         settings=LARGE,
     )
-    for day, quarter, clicks, scans, crawlers, previews, first, last in rows:
-        if by_day[day].first_quarter <= quarter <= by_day[day].last_quarter:
-            counted.clicks[day * QUARTERS_PER_DAY + quarter] += clicks
-            counted.scans[day * QUARTERS_PER_DAY + quarter] += scans
-            counted.add_others(crawlers, previews, *(at and from_microseconds(at) for at in (first, last)))
+    counted.add_quarters(((day, quarter, to_totals(sums)) for day, quarter, *sums in rows), slices)
     if lists:
         names = {number: name for name, number in DIMENSIONS.items()}
         by_value = await client.query(

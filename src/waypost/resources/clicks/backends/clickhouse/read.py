@@ -6,13 +6,12 @@ Visitors of a past day are read from `visitor_counts`, those of other days are c
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 from uuid import UUID
 
 from waypost.database import Database
-from waypost.kit.clock import DAY, QUARTER, from_microseconds
+from waypost.kit.clock import DAY, QUARTER
 from waypost.resources.clicks.backends.clickhouse.client import ClickHouse, ResultRow
-from waypost.resources.clicks.backends.clickhouse.count import ClickCounter, sum_links
+from waypost.resources.clicks.backends.clickhouse.count import ClickCounter, sum_links, to_totals
 from waypost.resources.clicks.backends.clickhouse.matching import (
     Matching,
     find_link_ids,
@@ -103,7 +102,7 @@ class ClickHouseReader:
 
     async def totals_by_day(self, subject: Subject, days: Sequence[int]) -> dict[int, StatsTotals]:
         sums = await self._sums_by_day(subject)
-        totals = {day: _totals(sums[day][_TOTALS]) for day in days if day in sums}
+        totals = {day: to_totals(sums[day][_TOTALS]) for day in days if day in sums}
         if totals:
             for day, count in (await self._visitors_by_day(subject)).items():
                 if day in totals:
@@ -117,7 +116,7 @@ class ClickHouseReader:
         texts = {"subject": id_literal(subject.id), "days": numbers(days), "slices": _slices_query(slices)}
         texts["visitors"] = await self._quarters_query(subject, days)
         rows = await self._client.query(_SUM_OF_SLICES.format(**texts))
-        totals = {bucket: _totals(counts) for bucket, *counts in rows}
+        totals = {bucket: to_totals(counts) for bucket, *counts in rows}
         for bucket, count in await self._client.query(_VISITORS_OF_SLICES.format(**texts)):
             totals[bucket].visitors = count
         return totals
@@ -129,7 +128,7 @@ class ClickHouseReader:
             " maxOrNullIf(toUnixTimestamp64Micro(created_at), kind = 'human'), uniqExactIf(visitor_id, kind = 'human')"
             f" FROM clicks WHERE {where(subject, [day_slice])}"
         )
-        totals = _totals(counts)
+        totals = to_totals(counts)
         totals.visitors = visitors
         return totals
 
@@ -336,12 +335,6 @@ def read_click(row: ResultRow) -> Click:
 
 def _by_day(rows: Sequence[ResultRow]) -> dict[int, int]:
     return {day: count for day, count in rows}  # noqa: C416  # rows are sequences of any length
-
-
-def _totals(counts: Sequence[Any]) -> StatsTotals:
-    clicks, scans, crawlers, previews, first_at, last_at = counts
-    times = (None if at is None else from_microseconds(at) for at in (first_at, last_at))
-    return StatsTotals(clicks, 0, scans, crawlers, previews, *times)
 
 
 def _from_counts(subjects: Collection[UUID], days: Sequence[int]) -> str:

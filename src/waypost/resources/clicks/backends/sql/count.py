@@ -24,10 +24,10 @@ from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
     PREVIEW,
-    QUARTERS_PER_DAY,
     WHOLE_DAY,
     LabelName,
     ListName,
+    StatsTotals,
     click_dimensions,
     click_totals,
     clicks,
@@ -165,7 +165,8 @@ def _read_batch(row: NamedRow[*tuple[Any, ...]], columns: Sequence[str]) -> Clic
     if "link" in values:
         ids = {text: UUID(text).hex for text in set(values["link"])}
         values["link"] = [ids[text] for text in values["link"]]
-    return ClickColumns(quarters, visitors, scans, values, crawlers, previews, first_at, last_at)
+    total = StatsTotals(len(quarters), 0, len(scans), crawlers, previews, first_at, last_at)
+    return ClickColumns(quarters, visitors, scans, values, total)
 
 
 async def sum_links(
@@ -178,26 +179,19 @@ async def sum_links(
     counted, days = Counted(), [each.day for each in slices]
     totals, values = click_totals.c, click_dimensions.c
     has_subject = [_in_set(tx, selection, column) for column in (totals.subject_id, values.subject_id)]
+    sums = (func.sum(totals[name]) for name in ("clicks", "scans", "crawlers", "previews"))
     by_quarter = (
-        select(
-            *(totals.day, totals.quarter, func.sum(totals.clicks), func.sum(totals.scans)),
-            *(
-                func.sum(totals.crawlers),
-                func.sum(totals.previews),
-                func.min(totals.first_at),
-                func.max(totals.last_at),
-            ),
-        )
+        select(totals.day, totals.quarter, *sums, func.min(totals.first_at), func.max(totals.last_at))
         .where(in_values(tx, totals.day, days), has_subject[0], totals.quarter > WHOLE_DAY)
         .group_by(totals.day, totals.quarter)
     )
-    by_day = {each.day: each for each in slices}
-    for day, quarter, *sums in await tx.execute(by_quarter):
-        if by_day[day].first_quarter <= quarter <= by_day[day].last_quarter:
-            clicks_of_quarter, scans, *others = sums
-            counted.clicks[day * QUARTERS_PER_DAY + quarter] += int(clicks_of_quarter)
-            counted.scans[day * QUARTERS_PER_DAY + quarter] += int(scans)
-            counted.add_others(*others)
+    counted.add_quarters(
+        (
+            (day, quarter, StatsTotals(of_quarter, 0, scans, *others))
+            for day, quarter, of_quarter, scans, *others in await tx.execute(by_quarter)
+        ),
+        slices,
+    )
     if lists:
         names = {number: name for name, number in DIMENSIONS.items()}
         by_value = (
