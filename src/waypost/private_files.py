@@ -87,6 +87,15 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
+def sync_directory(path: Path) -> None:
+    """Have the names of its files on disk as they are now. Raise OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def open_to_others(directory: Path) -> list[Path]:
     """Return the directory and everything in it that its mode opens to other users. Raise OSError."""
     paths = [Path(parent, name) for parent, below, files in os.walk(directory) for name in (*below, *files)]

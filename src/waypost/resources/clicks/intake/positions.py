@@ -17,6 +17,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, select, update
 
+from waypost import private_files
 from waypost.database import Database, Tx, upsert
 from waypost.redirect.request import is_prefetch
 from waypost.redirect.segment import HEADER
@@ -134,8 +135,8 @@ def remove_drained(directory: Path, positions: Mapping[str, int], unreadable: Co
             if path.name not in unreadable and is_finished(path) and _is_drained(path, positions.get(path.name, 0)):
                 path.unlink()
                 removed.append(path.name)
-    if removed:
-        _sync_directory(directory)
+    if removed:  # or a crash of the machine could bring them back after their positions are deleted
+        private_files.sync_directory(directory)
     return removed
 
 
@@ -145,12 +146,6 @@ def _is_drained(path: Path, position: int) -> bool:
         return not read_lines(path, position, _PROBE)[0]
     except UnknownFormat:
         return False
-
-
-def _sync_directory(directory: Path) -> None:
-    """Prevent that a crash of the machine brings the files back after their positions are deleted."""
-    with _opened(directory) as fd:
-        os.fsync(fd)
 
 
 @contextlib.contextmanager

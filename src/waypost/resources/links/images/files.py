@@ -1,11 +1,11 @@
 """Uploaded images as files of this machine, written atomically: the store on SQLite."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import structlog
 
+from waypost import private_files
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.media import ReencodedImage, UploadedImage, new_name
 
@@ -19,7 +19,7 @@ class ImageFiles:
     async def save(self, image: ReencodedImage) -> UploadedImage:
         """Write the file and sync it to disk. Raises Unavailable."""
         name = new_name(image.extension)
-        writing = asyncio.create_task(asyncio.to_thread(_write, self.directory, name, image.content))
+        writing = asyncio.create_task(asyncio.to_thread(_write, self.directory / name, image.content))
         try:
             await asyncio.shield(writing)
         except OSError as error:
@@ -42,19 +42,7 @@ class ImageFiles:
         return path if path.is_file() else None
 
 
-def _write(directory: Path, name: str, content: bytes) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    part = directory / f".{name}.part"
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(directory / name)
-    finally:
-        part.unlink(missing_ok=True)  # frees the space on a full disk
-    descriptor = os.open(directory, os.O_RDONLY)  # the name has to be on disk, too
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _write(path: Path, content: bytes) -> None:
+    private_files.make_directory(path.parent)
+    private_files.replace(path, content)
+    private_files.sync_directory(path.parent)  # the name has to be on disk, too
