@@ -57,8 +57,10 @@ class ImageRows:
         self._loading = asyncio.Semaphore(_MAX_LOADING)
 
     async def save(self, image: ReencodedImage) -> UploadedImage:
-        name = new_name(image.extension)
-        await self._insert(name, image.content, self._clock())
+        name, digest = new_name(image.extension), hashlib.sha256(image.content).digest()
+        row = {"name": name, "content": image.content, "digest": digest, "created_at": self._clock()}
+        async with self._db.write() as tx:
+            await tx.execute(upsert(tx, link_images).on_conflict_do_nothing(), row)
         return UploadedImage(name, len(image.content))
 
     async def delete(self, name: str | None) -> None:
@@ -112,16 +114,6 @@ class ImageRows:
             except OSError as error:
                 log.warning("image not cached", name=name, reason=error.strerror)
                 return content
-
-    async def _insert(self, name: str, content: bytes, created_at: datetime) -> None:
-        row = {
-            "name": name,
-            "content": content,
-            "digest": hashlib.sha256(content).digest(),
-            "created_at": created_at,
-        }
-        async with self._db.write() as tx:
-            await tx.execute(upsert(tx, link_images).on_conflict_do_nothing(), row)
 
     # steps of the worker
 

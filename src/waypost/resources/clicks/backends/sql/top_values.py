@@ -478,15 +478,7 @@ def _from_dimension(dialect: str, name: Dimension) -> str:
 # The cache's refresher, in the worker.
 
 _totals = click_totals.c
-_TOTALS_COLUMNS = (
-    _totals.clicks,
-    _totals.visitors,
-    _totals.scans,
-    _totals.crawlers,
-    _totals.previews,
-    _totals.first_at,
-    _totals.last_at,
-)
+_TOTALS_COLUMNS = _totals[tuple(StatsTotals.__dataclass_fields__)]
 
 
 async def totals_by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, StatsTotals]:
