@@ -10,7 +10,7 @@ from waypost.database.rows import NamedRow
 from waypost.database.transaction import Tx
 
 _T = TypeVar("_T")
-_Columns = TypeVarTuple("_Columns")
+_C = TypeVarTuple("_C")
 
 
 def batches_of(entries: Iterable[_T], size: int = 500) -> Iterator[Sequence[_T]]:
@@ -20,15 +20,15 @@ def batches_of(entries: Iterable[_T], size: int = 500) -> Iterator[Sequence[_T]]
 
 
 async def rows_with(
-    tx: Tx, query: Select[*_Columns], column: ColumnElement[Any], values: Iterable[Any]
-) -> list[NamedRow[*_Columns]]:
+    tx: Tx, query: Select[*_C], column: ColumnElement[Any], values: Iterable[Any]
+) -> list[NamedRow[*_C]]:
     """Return the rows in which the column has one of the values, which may be any number."""
     return [row for batch in batches_of(values) for row in await tx.execute(query.where(column.in_(batch)))]
 
 
 async def read_in_batches(
-    read: Callable[[], AbstractAsyncContextManager[Tx]], query: Select[*_Columns], key: ColumnElement[Any], size: int
-) -> AsyncIterator[Sequence[NamedRow[*_Columns]]]:
+    read: Callable[[], AbstractAsyncContextManager[Tx]], query: Select[*_C], key: ColumnElement[Any], size: int
+) -> AsyncIterator[Sequence[NamedRow[*_C]]]:
     """Yield the rows of a query in the order of its first column, `key`. Each batch has a transaction of its own.
 
     `read`: such as `db.read`. Rows with equal keys may be left out.

@@ -14,8 +14,7 @@ from typing_extensions import TypedDict
 from waypost.accounts import Account
 from waypost.accounts.data.archive.parts import Files, Part, csv_file, ndjson_file
 from waypost.context import Context
-from waypost.database import Database, Id, Instant, Tx, bulk
-from waypost.database.batches import read_in_batches
+from waypost.database import Database, Id, Instant, Tx, bulk, read_in_batches
 from waypost.kit.csv_cells import csv_text
 from waypost.kit.fields import IdText, TimestampText
 from waypost.kit.json_object import json_object

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, String, false, func, literal, or_, select, union_all
 
-from waypost.database import Tx
-from waypost.database.batches import rows_with
+from waypost.database import Tx, rows_with
 from waypost.kit.errors import NotFound
 from waypost.kit.urls import UtmKey
 from waypost.resources import domains

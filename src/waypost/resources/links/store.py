@@ -13,8 +13,7 @@ from uuid import UUID
 from sqlalchemy import Update, bindparam, delete, func, literal, or_, select, true, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost.database import Database, Id, Tx, bulk, counts
-from waypost.database.batches import rows_with
+from waypost.database import Database, Id, Tx, bulk, counts, rows_with
 from waypost.kit.errors import or_not_found
 from waypost.kit.slug_style import DEFAULT_SLUGS, SlugStyle
 from waypost.redirect import fold, near_change, path_digest

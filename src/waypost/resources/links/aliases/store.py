@@ -12,8 +12,7 @@ from uuid import UUID
 from sqlalchemy import BindParameter, Column, ColumnElement, Select, func, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import Database, Tx, bulk
-from waypost.database.batches import batches_of, read_in_batches, rows_with
+from waypost.database import Database, Tx, batches_of, bulk, read_in_batches, rows_with
 from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
 from waypost.redirect import near_change

@@ -9,8 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 
 from waypost.accounts import suspension
-from waypost.database import Id, Instant, Tx, bulk
-from waypost.database.batches import batches_of, rows_with
+from waypost.database import Id, Instant, Tx, batches_of, bulk, rows_with
 from waypost.resources.links.health.model import HealthStatus, LinkHealth, link_health
 from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, links
 

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import structlog
 from sqlalchemy import bindparam, delete, select
 
-from waypost.database import Database, upsert
-from waypost.database.batches import batches_of
+from waypost.database import Database, batches_of, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
 from waypost.resources.links.images.cache import PreviewCache

@@ -7,8 +7,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
 
 from waypost import accounts
-from waypost.database import Id, Instant, Tx
-from waypost.database.batches import batches_of
+from waypost.database import Id, Instant, Tx, batches_of
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links.lists.query import LinkFilter, ListQuery, Order, plan_query, tagged_ids
 from waypost.resources.links.model import COLUMNS, Link, links

@@ -9,8 +9,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy import ColumnElement, Select, Text, bindparam, func, literal_column, select, union
 
-from waypost.database import Database, Id
-from waypost.database.batches import read_in_batches
+from waypost.database import Database, Id, read_in_batches
 from waypost.redirect import NearRoute, NearTable, fold, new_near, path_digest
 from waypost.redirect.address_filter import MAX_ADDRESSES, AddressFilter
 from waypost.resources import domains

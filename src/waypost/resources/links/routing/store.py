@@ -9,8 +9,7 @@ from uuid import UUID
 from sqlalchemy import Column, Select, or_, select
 from sqlalchemy import delete as delete_from
 
-from waypost.database import Tx, bulk, upsert
-from waypost.database.batches import rows_with
+from waypost.database import Tx, bulk, rows_with, upsert
 from waypost.resources.links.routing.model import LinkRouting, RuleJson, VariantJson, link_routing
 
 _FIELDS = tuple(LinkRouting.__dataclass_fields__)

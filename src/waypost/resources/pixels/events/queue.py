@@ -19,8 +19,7 @@ from uuid import UUID
 from sqlalchemy import Integer, Text, bindparam, delete, select, text
 
 from waypost.accounts.suspension import NOT_SUSPENDED
-from waypost.database import Database, Id, Tx, bulk, take_advisory_lock
-from waypost.database.batches import rows_with
+from waypost.database import Database, Id, Tx, bulk, rows_with, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_events
 from waypost.resources.pixels.model import pixels

@@ -6,8 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from waypost.database import Database
-from waypost.database.batches import batches_of
+from waypost.database import Database, batches_of
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.backends.clickhouse.client import LONG_TIMEOUT, ClickHouse, ResultRow
 from waypost.resources.clicks.backends.clickhouse.matching import id_literal, where

@@ -13,8 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import BigInteger, column, select, text, values
 
-from waypost.database import Database, Id, Tx
-from waypost.database.batches import read_in_batches
+from waypost.database import Database, Id, Tx, read_in_batches
 from waypost.kit.clock import DAY, Clock, microseconds, now
 from waypost.kit.errors import WaypostError
 from waypost.resources import links, qrcodes

@@ -8,8 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
 from waypost.accounts import select_account_ids
-from waypost.database import Database, Id, Instant, Tx, bulk
-from waypost.database.batches import read_in_batches
+from waypost.database import Database, Id, Instant, Tx, bulk, read_in_batches
 from waypost.kit.clock import DAY, EPOCH, from_microseconds, microseconds, parse_timestamp
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write

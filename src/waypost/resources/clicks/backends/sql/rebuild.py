@@ -12,8 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, Subquery, Table, TextClause, bindparam, func, select, text
 
-from waypost.database import Database, Id, NamedRow, Tx
-from waypost.database.batches import batches_of
+from waypost.database import Database, Id, NamedRow, Tx, batches_of
 from waypost.kit.clock import EPOCH
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.backends.sql import top_values, write

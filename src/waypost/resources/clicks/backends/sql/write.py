@@ -15,8 +15,7 @@ from sqlalchemy import Column, ColumnElement, Table, select, type_coerce
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
-from waypost.database import NamedRow, Tx, bulk, take_advisory_lock
-from waypost.database.batches import rows_with
+from waypost.database import NamedRow, Tx, bulk, rows_with, take_advisory_lock
 from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import (
     MAX_LINK_ROWS,
