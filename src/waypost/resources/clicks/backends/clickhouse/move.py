@@ -6,13 +6,13 @@ is completed by another one afterwards.
 # ruff: noqa: S608  # these statements consist of constants, numbers and ids
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, func, select, tuple_
+from sqlalchemy import Column, Table, func, select, true, tuple_
 
 from waypost.database import Database, NamedRow
 from waypost.kit.clock import EPOCH, Clock, microseconds, now
@@ -92,16 +92,13 @@ class ClickMove:
     async def _move_clicks(self, day: int) -> None:
         count = await self._count_clicks(day)
         if count.source > count.target:
-            after: tuple[Any, ...] | None = None
-            while page := await self._read_page(clicks, COLUMNS, _ORDER, day, after):
+            async for page in self._read_pages(clicks, COLUMNS, _ORDER, day):
                 batch = [read_click(row) for row in page]
                 if count.target:
                     stored = await self._find_stored(day, batch)
                     batch = [click for click in batch if click.id not in stored]
                 if batch:
                     await self._store.insert(batch, f"move:{day}:{batch[0].id.hex()}")
-                last = page[-1]
-                after = last.account_id, last.created_at, last.id
         if not await self._is_counted(day):
             await correct_day(self._db, self._client, day, clock=self._clock)
 
@@ -136,18 +133,14 @@ class ClickMove:
             return
         await delete_statistics(self._client, day)
         totals = click_totals.c
-        order: tuple[Any, ...] = totals.subject_id, totals.quarter
-        after: tuple[Any, ...] | None = None
-        while page := await self._read_page(click_totals, tuple(totals), order, day, after):
+        async for page in self._read_pages(click_totals, tuple(totals), (totals.subject_id, totals.quarter), day):
             await self._insert("click_counts", [row for row in page if row.quarter != WHOLE_DAY])
             with_clicks = [row for row in page if row.clicks]
             await self._insert("visitor_counts", with_clicks, counted=(_COUNT, [row.clicks for row in with_clicks]))
-            after = page[-1].subject_id, page[-1].quarter
         dimensions = click_dimensions.c
-        order, after = (dimensions.subject_id, dimensions.dimension, dimensions.value), None
-        while page := await self._read_page(click_dimensions, tuple(dimensions), order, day, after):
+        order = dimensions.subject_id, dimensions.dimension, dimensions.value
+        async for page in self._read_pages(click_dimensions, tuple(dimensions), order, day):
             await self._insert("click_dimensions", page)
-            after = page[-1].subject_id, page[-1].dimension, page[-1].value
 
     async def _insert(self, table: str, rows: Sequence[NamedRow[Any]], **more: tuple[str, Sequence[Any]]) -> None:
         """`more`: type and values of further columns."""
@@ -170,15 +163,20 @@ class ClickMove:
             accounts = await links.find_accounts(tx, subjects)
         return {subject: accounts.get(subject, subject).bytes for subject in subjects}
 
-    async def _read_page(
-        self, table: Table, columns: Sequence[Any], order: Sequence[Any], day: int, after: tuple[Any, ...] | None
-    ) -> Sequence[NamedRow[Any]]:
-        """Read the rows after the key, in the order of an index that begins with the day."""
+    async def _read_pages(
+        self, table: Table, columns: Sequence[Any], order: Sequence[Column[Any]], day: int
+    ) -> AsyncIterator[Sequence[NamedRow[Any]]]:
+        """Yield the rows in the order of an index that begins with the day."""
         query = select(*columns).where(table.c.day == day).order_by(*order).limit(_PAGE_SIZE)
-        if after:
-            query = query.where(tuple_(*order) > tuple_(*after, types=[column.type for column in order]))
-        async with self._db.read_long() as tx:
-            return (await tx.execute(query)).all()
+        after: list[Any] = []
+        while True:
+            later = tuple_(*order) > tuple_(*after, types=[column.type for column in order]) if after else true()
+            async with self._db.read_long() as tx:
+                page = (await tx.execute(query.where(later))).all()
+            if not page:
+                return
+            yield page
+            after = [getattr(page[-1], column.name) for column in order]
 
     async def _count_clicks(self, day: int) -> DayCount:
         query = f"SELECT count() FROM clicks WHERE {clicks_of_day(day)} AND startsWith(batch, 'move:')"
