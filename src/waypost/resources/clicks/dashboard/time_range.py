@@ -15,11 +15,7 @@ from waypost.kit.errors import Errors, Invalid
 from waypost.kit.preferences import Preferences
 from waypost.kit.timezones import midnight
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.stats.query import (
-    Interval,
-    StatsQuery,
-    new_stats_query,
-)
+from waypost.resources.clicks.stats.query import Interval, StatsQuery, new_stats_query, year_before
 from waypost.web.dashboard import Form
 
 PERIODS = {
@@ -166,7 +162,7 @@ def _compare(compare: str, period: str, ranges: _Ranges, query: StatsQuery) -> S
         return None
     if compare == "previous_year":
         zone = ZoneInfo(query.timezone)
-        start, end = (_same_time(_year_before(at.astimezone(zone).date()), at, zone) for at in ranges.shown)
+        start, end = (_same_time(year_before(at.astimezone(zone).date()), at, zone) for at in ranges.shown)
         time_range = _time_range(start, _quarter(end))
     return new_stats_query(time_range, query.interval, query.timezone) if time_range else None
 
@@ -186,8 +182,8 @@ def _ranges(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Ran
         return _Ranges(TimeRange(midnight(first, zone), now), None)
     if period == "12m":
         first = (date(today.year - 1, today.month, 1) + 31 * _DAY).replace(day=1)
-        until = _quarter(_same_time(_year_before(today), now, zone))
-        comparison = _time_range(midnight(_year_before(first), zone), until)
+        until = _quarter(_same_time(year_before(today), now, zone))
+        comparison = _time_range(midnight(year_before(first), zone), until)
         return _Ranges(TimeRange(midnight(first, zone), now), comparison)
     return _ranges_of_days(today - (_DAYS[period] - 1) * _DAY, _DAYS[period], now, zone)
 
@@ -241,10 +237,6 @@ def _same_time(day: date, now: datetime, zone: tzinfo) -> datetime:
 def _quarter(at: datetime) -> datetime:
     """Return the beginning of its quarter of an hour: visitors until then are added up, not counted from clicks."""
     return from_microseconds(microseconds(at) // QUARTER * QUARTER)
-
-
-def _year_before(day: date) -> date:
-    return day.replace(year=day.year - 1, day=28) if (day.month, day.day) == (2, 29) else day.replace(year=day.year - 1)
 
 
 def _last(end: datetime) -> datetime:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast, get_args
 from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import from_microseconds, microseconds
@@ -22,6 +22,8 @@ from waypost.resources.clicks.parameters import check_choice, check_names, check
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
+
+D = TypeVar("D", bound=date)
 
 Interval = Literal["hour", "day", "week", "month"]
 
@@ -111,7 +113,7 @@ def earlier_query(query: StatsQuery, comparison: Comparison) -> StatsQuery:
         if comparison == "previous_period":
             first, last = first - days, last - days
         else:
-            first, last = _year_before(first), _year_before(last)
+            first, last = year_before(first), year_before(last)
         start, end = (at.replace(tzinfo=zone).astimezone(UTC) for at in (first, last))
     except OverflowError:
         start = end = _BEFORE
@@ -124,7 +126,7 @@ def earlier_query(query: StatsQuery, comparison: Comparison) -> StatsQuery:
     return replace(new_stats_query(TimeRange(start, end), query.interval, query.timezone), filters=query.filters)
 
 
-def _year_before(at: datetime) -> datetime:
+def year_before(at: D) -> D:
     return at.replace(year=at.year - 1, day=28) if (at.month, at.day) == (2, 29) else at.replace(year=at.year - 1)
 
 

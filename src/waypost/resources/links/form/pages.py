@@ -13,14 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import roles
-from waypost.kit.errors import (
-    Invalid,
-    NotFound,
-    PaymentRequired,
-    Problems,
-    RateLimited,
-    Unavailable,
-)
+from waypost.kit.errors import Invalid, NotFound, PaymentRequired, Problems, RateLimited, Unavailable
 from waypost.kit.ids import new_id, parse_id, require_id
 from waypost.resources import domains, utm_templates
 from waypost.resources.domains.options import forward_form
