@@ -171,6 +171,8 @@ def _recount(dialect: str, table: Table) -> Recount:
     )
 
 
+_LINKS_BATCH_SIZE = 500
+
 _totals = click_totals.c
 _SUMS_QUERY = (
     select(_totals.subject_id, func.sum(_totals.clicks).label("clicks"), func.sum(_totals.scans).label("scans"))
@@ -342,7 +344,7 @@ async def correct_link_counters(db: Database) -> int:
     """Set the counters of links that differ from the statistics. Return the number of these links."""
     wrong_clicks, wrong_scans = await _find_wrong_links(db)
     wrong = sorted(wrong_clicks | wrong_scans)
-    for batch in batches_of(wrong):
+    for batch in batches_of(wrong, _LINKS_BATCH_SIZE):
         async with db.write() as tx:
             await write.lock(tx)
             correct = await _find_sums(tx, batch)
