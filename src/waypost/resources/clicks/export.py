@@ -157,14 +157,15 @@ async def _find_kept_since(db: Database) -> int:
 
 
 def _statistics_json(statistics: DayStatistics) -> DayStatisticsJson:
-    totals: Any = dict(zip(STATISTICS_COLUMNS[2:], statistics.totals, strict=True))
-    return {
+    content: Any = {
         "date": _date(statistics.day),
         "link_id": str(statistics.link_id) if statistics.link_id else None,
-        **totals,
+        **dict(zip(STATISTICS_COLUMNS[2:], statistics.totals, strict=True)),
         "quarters": [*_quarters(statistics)],
         "values": _clicks_by_value(statistics),
     }
+    result: DayStatisticsJson = content
+    return result
 
 
 @lru_cache(8)  # all rows of a day follow one another
