@@ -1,5 +1,5 @@
 """axe finds nothing on any page: for who has much, nothing, or no session; light, dark, on a phone; forms refused and
-dialogs open. And no page is wider than a phone.
+dialogs open. No page is wider than a phone, and screen readers read each in the order in which it is seen.
 
 Each state is looked at once, by day or by night; with BOTH_LOOKS in the environment by both.
 """
@@ -17,6 +17,7 @@ from journeys.service import Service
 from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
 from browser.furnished import Person, SeededService, furnish
+from browser.reading import misread
 from browser.visits import Visit, of_nobody, of_owner, of_viewer, of_who_has_nothing
 from browser.watching import watched
 
@@ -80,8 +81,9 @@ async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
     for number, visit in enumerate(visits):
         await show(page, WIDE, "light")
         await visit.make(page)
+        seen = {"read": await misread(page)}
         await show(page, NARROW, "dark")
-        seen = {"narrow": ["wider than the screen"] if await page.evaluate(IS_TOO_WIDE) else []}
+        seen["narrow"] = ["wider than the screen"] if await page.evaluate(IS_TOO_WIDE) else []
         if BOTH_LOOKS:
             seen["narrow"] += await look(page, rules=BY_LOOK)
         else:
@@ -130,6 +132,23 @@ async def test_pages_of_nobody(chromium: Browser, service: Service, seeded: Seed
     await nobody.get_by_role("button", name="Create account").click()
     await expect(nobody.get_by_role("heading", name="Check your email")).to_be_visible()
     assert await look(nobody) == []
+
+
+async def test_finds_what_is_read_wrong(chromium: Browser) -> None:
+    """So that a page without findings was looked at."""
+    page = await (await chromium.new_context(viewport=WIDE)).new_page()
+    refused = "<form method=post><input aria-label=Name aria-invalid=true><p role=alert>Wrong</p></form>"
+    swapped = "<div style='display: flex; flex-direction: column-reverse'><button>A</button><button>B</button></div>"
+    await page.set_content(f"<a href=/>Home</a><main><h3>Title</h3>{refused}{swapped}<button></button></main>")
+    found = [each.partition(":")[0] for each in await misread(page)]
+    assert found == [
+        "no name",
+        "the first control is no skip link",
+        "the content does not begin with its one heading of level 1",
+        "no reason beside the refused field",
+        "read before what is seen first",
+        "no message before the refused field",
+    ]
 
 
 async def test_an_address_is_confirmed_from_any_page(
