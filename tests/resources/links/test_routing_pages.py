@@ -64,7 +64,7 @@ def fields(page: str) -> dict[str, str]:
         re.findall(r'<input[^>]* name="([^"]+)"[^>]*? value="([^"]*)"', re.sub(r"<input[^>]*checkbox[^>]*>", "", form))
     )
     sent |= dict(re.findall(r'type="checkbox" name="([^"]+)" value="([^"]+)" checked', form))
-    sent |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>\n([^<]*)</textarea>', form))
+    sent |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)</textarea>', form))
     for name, options in re.findall(r'<select[^>]* name="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL):
         chosen = re.findall(r'value="([^"]*)" selected', options) or re.findall(r'value="([^"]*)"', options)
         sent[name] = chosen[0]

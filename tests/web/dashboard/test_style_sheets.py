@@ -17,7 +17,7 @@ PIECES = re.compile(r"level-\d|flags|brands")
 def names_in_pages() -> set[str]:
     """What is quoted in templates and scripts: values of attributes, and what expressions choose between."""
     files = [*SOURCE.rglob("*.html"), *STATIC.glob("*.js"), *SOURCE.rglob("dashboard/*.py")]
-    quoted = re.findall(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`", "\n".join(each.read_text() for each in files))
+    quoted = re.findall(r"\"([^\"]*)\"|'([^'\n]*)'|`([^`]*)`", "\n".join(each.read_text() for each in files))
     return {name for texts in quoted for text in texts for name in re.findall(r"[\w-]+", text)}
 
 
