@@ -1,10 +1,10 @@
 """What a package gives to the processes, which know the packages only by it. See `waypost.packages`."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from waypost.context import Context
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 DELETED_AT_ONCE = 500
 """Rows of one transaction, which other writers wait for."""
+
+ReadRows = Callable[[Context, UUID], AsyncIterator[Sequence[Mapping[str, Any]]]]
+"""Yields what an account has, in batches that are read in short transactions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +69,10 @@ class Resource:
 
     endpoints: "Callable[[Web], Endpoints] | None" = None
     worker_parts: "Callable[[Worker], WorkerParts] | None" = None
+    exported_rows: Mapping[str, ReadRows] = field(default_factory=dict)
+    """What the archive of an account has of the package, by the name of the file. Its README names each file."""
     export: "Callable[[Context, Account, datetime], Files] | None" = None
-    """Returns what the archive of an account has of the package. The README in the archive names each file."""
+    """Returns files of the archive that have other formats, or only what was there at that time."""
     delete: "Callable[[Context, UUID], AsyncGenerator[None, None]] | None" = None
     """Deletes what an account has. Yields after each transaction that deleted something."""
     delete_of_links: "Callable[[Tx, Sequence[UUID]], Awaitable[None]] | None" = None

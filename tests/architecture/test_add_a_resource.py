@@ -185,23 +185,16 @@ class NotePages(Pages[Context]):
 """,
     "account_data.py": """
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import delete, select
 
-from waypost.accounts import Account
 from waypost.context import Context
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.resources.notes.model import Note, notes
 from waypost.resources.notes.schemas import NoteJson, to_json
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"notes.ndjson": ndjson_file(_notes(context, account.id))}
-
-
-async def _notes(context: Context, account_id: UUID) -> AsyncIterator[list[NoteJson]]:
+async def read_notes(context: Context, account_id: UUID) -> AsyncIterator[list[NoteJson]]:
     async with context.db.read() as tx:
         rows = await tx.execute(select(notes).where(notes.c.account_id == account_id))
     yield [to_json(Note(*row)) for row in rows]
@@ -234,7 +227,7 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"notes": "waypost.resources.notes"},
     endpoints=_endpoints,
-    export=account_data.export,
+    exported_rows={"notes.ndjson": account_data.read_notes},
     delete=account_data.delete_account_data,
 )
 """,

@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import io
-import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -754,11 +753,9 @@ async def test_gives_up_what_nobody_continues(place: WebApp, ada: Browser) -> No
 async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada: Browser) -> None:
     assert ada.account
     await start_csv(ada)
-    files = account_data.export(new_context(place.settings, place.db, lambda _: None), ada.account, place.clock())
-    [part] = [part async for part in files["imports.ndjson"]]
-    exported = json.loads(part.content)
-    assert exported["file_name"] == "links.csv"
     context = new_context(place.settings, place.db, lambda _: None)
+    [[exported]] = [rows async for rows in account_data.read_imports(context, ada.account.id)]
+    assert exported["file_name"] == "links.csv"
     assert [None async for _ in account_data.delete_account_data(context, ada.account.id)] == [None]
     uploads = new_uploads(place.db, place.settings.data_dir)
     await give_up_unused(place.db, uploads, clock=place.clock)

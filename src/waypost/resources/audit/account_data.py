@@ -1,11 +1,8 @@
 """The audit log of one account: exported, and deleted in short transactions."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from uuid import UUID
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.audit import store
 from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
@@ -28,13 +25,9 @@ async def read_batches(db: Database, account_id: UUID, filter_: AuditFilter) -> 
         has_more = before is not None
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"audit_log.ndjson": ndjson_file(_entries(context.db, account.id))}
-
-
-async def _entries(db: Database, account_id: UUID) -> AsyncIterator[list[EntryJson]]:
+async def read_entries(context: Context, account_id: UUID) -> AsyncIterator[list[EntryJson]]:
     """Yield the entries, newest first."""
-    async for entries in read_batches(db, account_id, AuditFilter()):
+    async for entries in read_batches(context.db, account_id, AuditFilter()):
         yield [to_json(entry) for entry in entries]
 
 

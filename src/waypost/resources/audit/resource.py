@@ -28,6 +28,6 @@ RESOURCE = Resource(
     templates={"audit": "waypost.resources.audit"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_data.export,
+    exported_rows={"audit_log.ndjson": account_data.read_entries},
     delete_last=account_data.delete_account_data,
 )

@@ -2,33 +2,18 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
-from datetime import datetime
 from uuid import UUID
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store
-from waypost.resources.domains.app_links import account_data as app_links
-from waypost.resources.domains.appearance import account_data as appearance
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.options import account_data as options
 from waypost.resources.domains.schemas import DomainJson, to_json
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {
-        "domains.ndjson": ndjson_file(_domains(context, account.id)),
-        "app_links.ndjson": ndjson_file(app_links.export_account_data(context.db, account.id)),
-        "domain_options.ndjson": ndjson_file(options.export_account_data(context.db, account.id)),
-        "domain_appearances.ndjson": ndjson_file(appearance.export_account_data(context.db, account.id)),
-    }
-
-
-async def _domains(context: Context, account_id: UUID) -> AsyncIterator[list[DomainJson]]:
+async def read_domains(context: Context, account_id: UUID) -> AsyncIterator[list[DomainJson]]:
     """Yield the domains as the API shows them."""
     yield [to_json(domain, context.cname_target) for domain in await _find_all(context, account_id)]
 

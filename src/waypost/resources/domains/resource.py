@@ -8,6 +8,9 @@ from uuid import UUID
 from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
 from waypost.resources.domains import account_data
+from waypost.resources.domains.app_links.account_data import read_app_links
+from waypost.resources.domains.appearance.account_data import read_appearances
+from waypost.resources.domains.options.account_data import read_options
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
@@ -92,6 +95,11 @@ RESOURCE = Resource(
     templates={"domains": "waypost.resources.domains"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_data.export,
+    exported_rows={
+        "domains.ndjson": account_data.read_domains,
+        "app_links.ndjson": read_app_links,
+        "domain_options.ndjson": read_options,
+        "domain_appearances.ndjson": read_appearances,
+    },
     delete=_delete,
 )

@@ -1,16 +1,12 @@
 """Deletes the imports of one account, and exports those with a page. What they imported belongs to the links."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.database import Database
 from waypost.kit.clock import timestamp
 from waypost.resources.imports import store
 from waypost.resources.imports.model import imports
@@ -26,13 +22,9 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
         yield
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"imports.ndjson": ndjson_file(_newest(context.db, account.id))}
-
-
-async def _newest(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+async def read_imports(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
     """Yield the newest ones, without tokens and files."""
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         newest = await store.list_newest(tx, account_id, _MAX_EXPORTED)
     yield [
         {

@@ -48,6 +48,6 @@ RESOURCE = Resource(
     templates={"imports": "waypost.resources.imports"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_data.export,
+    exported_rows={"imports.ndjson": account_data.read_imports},
     delete=account_data.delete_account_data,
 )

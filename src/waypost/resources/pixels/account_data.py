@@ -1,11 +1,8 @@
 """The pixels of one account: exported and deleted."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from datetime import datetime
 from uuid import UUID
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
@@ -15,13 +12,9 @@ from waypost.resources.pixels.schemas import PixelJson, to_json
 from waypost.resources.pixels.service import MAX_PIXELS
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"pixels.ndjson": ndjson_file(_pixels(context.db, account.id))}
-
-
-async def _pixels(db: Database, account_id: UUID) -> AsyncIterator[list[PixelJson]]:
+async def read_pixels(context: Context, account_id: UUID) -> AsyncIterator[list[PixelJson]]:
     """Yield the pixels as the API shows them."""
-    yield [to_json(pixel) for pixel in await find_all(db, account_id)]
+    yield [to_json(pixel) for pixel in await find_all(context.db, account_id)]
 
 
 async def find_all(db: Database, account_id: UUID) -> Sequence[Pixel]:

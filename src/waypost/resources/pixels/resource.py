@@ -39,6 +39,6 @@ RESOURCE = Resource(
     templates={"pixels": "waypost.resources.pixels"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_data.export,
+    exported_rows={"pixels.ndjson": account_data.read_pixels},
     delete=account_data.delete_account_data,
 )

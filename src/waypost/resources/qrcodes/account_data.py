@@ -9,14 +9,11 @@ from uuid import UUID
 from sqlalchemy import select
 from typing_extensions import TypedDict
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.database import Database, NamedRow, Tx, bulk
+from waypost.database import NamedRow, Tx, bulk
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.links import SHORT_LINKS
-from waypost.resources.qrcodes.logos import account_data as logos
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle
 
@@ -39,14 +36,7 @@ class StyleJson(TypedDict):
     updated_at: TimestampText
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {
-        "logos.ndjson": ndjson_file(logos.export_account_data(context.db, account.id)),
-        "qr_styles.ndjson": ndjson_file(_styles(context.db, account.id)),
-    }
-
-
-async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
+async def read_styles(context: Context, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
     """Yield the styles that were changed, by link. All other codes have the default style."""
     link = SHORT_LINKS.c
     query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)
@@ -54,7 +44,7 @@ async def _styles(db: Database, account_id: UUID) -> AsyncIterator[list[StyleJso
     rows: Sequence[NamedRow[Any]] = ()
     while not rows or len(rows) == _BATCH:
         page = query.where(qr_styles.c.link_id > rows[-1].link_id) if rows else query
-        async with db.read_long() as tx:
+        async with context.db.read_long() as tx:
             rows = (await tx.execute(page.limit(_BATCH))).all()
         if not rows:
             return

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web
 from waypost.resources.qrcodes import account_data, delete_for_links
-from waypost.resources.qrcodes.logos.account_data import delete_account_data
+from waypost.resources.qrcodes.logos.account_data import delete_account_data, read_logos
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -31,7 +31,7 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
-    export=account_data.export,
+    exported_rows={"logos.ndjson": read_logos, "qr_styles.ndjson": account_data.read_styles},
     delete=delete_account_data,
     delete_of_links=delete_for_links,
 )

@@ -1,12 +1,9 @@
 """Exports and deletes the saved views of one account."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.accounts.members import store as memberships
 from waypost.context import Context
 from waypost.kit.clock import timestamp
@@ -24,11 +21,7 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
             yield
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"saved_views.ndjson": ndjson_file(_views(context, account.id))}
-
-
-async def _views(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+async def read_views(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
     async with context.db.read() as tx:
         emails = {each.person.id: each.person.email for each in await memberships.list_of_account(tx, account_id)}
     after, has_more = UUID(int=0), True

@@ -19,6 +19,6 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"saved_views": "waypost.resources.saved_views"},
     endpoints=_endpoints,
-    export=account_data.export,
+    exported_rows={"saved_views.ndjson": account_data.read_views},
     delete=account_data.delete_account_data,
 )

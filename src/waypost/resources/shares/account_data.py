@@ -1,26 +1,18 @@
 """The shares of one account: exported and deleted."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from uuid import UUID
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.shares import store
 from waypost.resources.shares.rules import MAX_SHARES
 from waypost.resources.shares.schemas import ShareJson, to_json
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"shares.ndjson": ndjson_file(_shares(context.db, account.id))}
-
-
-async def _shares(db: Database, account_id: UUID) -> AsyncIterator[list[ShareJson]]:
+async def read_shares(context: Context, account_id: UUID) -> AsyncIterator[list[ShareJson]]:
     """Yield the shares as the API shows them, without their URLs: who has the file could open them."""
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         shares, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_SHARES))
     yield [to_json(share, url=None, embed_url=None) for share in shares]
 

@@ -31,7 +31,7 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"shares": "waypost.resources.shares"},
     endpoints=_endpoints,
-    export=account_data.export,
+    exported_rows={"shares.ndjson": account_data.read_shares},
     delete=account_data.delete_account_data,
     delete_of_links=store.delete_of_links,
 )

@@ -20,6 +20,6 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"utm_templates": "waypost.resources.utm_templates"},
     endpoints=_endpoints,
-    export=account_data.export,
+    exported_rows={"utm_templates.ndjson": account_data.read_templates},
     delete=account_data.delete_account_data,
 )

@@ -1,15 +1,11 @@
 """Deletes and exports the webhooks of one account."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import delete, select
 
-from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import Files, ndjson_file
 from waypost.context import Context
-from waypost.database import Database
 from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.webhooks import queue, schemas, store
@@ -35,12 +31,8 @@ async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenera
             yield
 
 
-def export(context: Context, account: Account, _: datetime) -> Files:
-    return {"webhooks.ndjson": ndjson_file(_webhooks(context.db, account.id))}
-
-
-async def _webhooks(db: Database, account_id: UUID) -> AsyncIterator[list[schemas.WebhookJson]]:
+async def read_webhooks(context: Context, account_id: UUID) -> AsyncIterator[list[schemas.WebhookJson]]:
     """Yield the webhooks as the API shows them."""
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         webhooks_of_account, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
     yield [schemas.to_json(webhook) for webhook in webhooks_of_account]

@@ -45,6 +45,6 @@ RESOURCE = Resource(
     templates={"webhooks": "waypost.resources.webhooks"},
     endpoints=_endpoints,
     worker_parts=_worker_parts,
-    export=account_data.export,
+    exported_rows={"webhooks.ndjson": account_data.read_webhooks},
     delete=account_data.delete_account_data,
 )

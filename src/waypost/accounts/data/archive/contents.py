@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime, timedelta
 
 from waypost.accounts import Account
-from waypost.accounts.data.archive.parts import FORMAT, FORMAT_VERSION, Files, text_file
+from waypost.accounts.data.archive.parts import FORMAT, FORMAT_VERSION, Files, ndjson_file, text_file
 from waypost.accounts.data.archive.zip_stream import write_zip
 from waypost.context import Context
 from waypost.kit.clock import EPOCH, timestamp
@@ -73,6 +73,7 @@ def _files(context: Context, resources: Sequence[Resource], account: Account, no
     """Return the files of all packages, in the order of the README."""
     files = {"README.txt": text_file(README)}
     for resource in resources:
+        files |= {name: ndjson_file(read(context, account.id)) for name, read in resource.exported_rows.items()}
         if resource.export:
             files |= resource.export(context, account, now)
     return {name: files[name] for name in sorted(files, key=lambda name: README.find(f"\n{name} "))}

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from waypost.database import Database, Tx
+from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.app_links import store
@@ -18,13 +19,13 @@ class DomainAppLinksJson(AppLinksJson):
     hostname: str
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[DomainAppLinksJson]]:
+async def read_app_links(context: Context, account_id: UUID) -> AsyncIterator[list[DomainAppLinksJson]]:
     """Yield the app links of one domain at a time: they can have 256 KiB."""
     query = select(domains.c.id, domains.c.hostname).where(domains.c.account_id == account_id)
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         found = (await tx.execute(query.where(domains.c.id.in_(select(domain_app_links.c.domain_id))))).all()
     for domain_id, hostname in found:
-        async with db.read() as tx:
+        async with context.db.read() as tx:
             texts = await store.find(tx, domain_id)
         yield [{"hostname": hostname, **to_json(texts)}]
 

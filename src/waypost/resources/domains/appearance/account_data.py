@@ -7,7 +7,8 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from waypost.database import Database, Tx
+from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.appearance import store
@@ -18,9 +19,9 @@ from waypost.resources.domains.model import domains
 _COLUMNS = domains.c.hostname, *(domain_appearances.c[name] for name in DomainAppearanceChange.model_fields)
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+async def read_appearances(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
     query = select(*_COLUMNS).join(domain_appearances, domain_appearances.c.domain_id == domains.c.id)
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         rows = (await tx.execute(query.where(domains.c.account_id == account_id).order_by(domains.c.hostname))).all()
     yield [dict(zip((column.name for column in _COLUMNS), row, strict=True)) for row in rows]
 

@@ -6,7 +6,8 @@ from uuid import UUID
 from sqlalchemy import select
 from typing_extensions import TypedDict
 
-from waypost.database import Database, Tx
+from waypost.context import Context
+from waypost.database import Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
 from waypost.kit.forward_query import ForwardQuery, from_text
@@ -28,11 +29,11 @@ class ExportedOptionsJson(TypedDict):
     slug_alphabet: SlugAlphabet | None
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedOptionsJson]]:
+async def read_options(context: Context, account_id: UUID) -> AsyncIterator[list[ExportedOptionsJson]]:
     names = "ignore_case", "forward_query", "forward_path", "slug_length", "slug_alphabet"
     query = select(domains.c.hostname, *(domain_options.c[name] for name in names))
     query = query.join(domain_options, domain_options.c.domain_id == domains.c.id)
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         rows = (await tx.execute(query.where(domains.c.account_id == account_id).order_by(domains.c.hostname))).all()
     yield [
         {

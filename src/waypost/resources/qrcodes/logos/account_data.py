@@ -7,7 +7,7 @@ from uuid import UUID
 from typing_extensions import TypedDict
 
 from waypost.context import Context
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import NotFound
 from waypost.kit.fields import TimestampText
@@ -23,12 +23,12 @@ class ExportedLogoJson(TypedDict):
     updated_at: TimestampText
 
 
-async def export_account_data(db: Database, account_id: UUID) -> AsyncIterator[list[ExportedLogoJson]]:
+async def read_logos(context: Context, account_id: UUID) -> AsyncIterator[list[ExportedLogoJson]]:
     """Yield one logo at a time."""
-    async with db.read() as tx:
+    async with context.db.read() as tx:
         found = await store.list_of_account(tx, account_id)
     for logo, hostname in found:
-        async with db.read() as tx:
+        async with context.db.read() as tx:
             content = await store.read(tx, logo.name)
         if content is not None:
             image = b64encode(content).decode()
