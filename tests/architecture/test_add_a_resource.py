@@ -184,10 +184,10 @@ class NotePages(Pages[Context]):
 {% endblock %}
 """,
     "account_data.py": """
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from waypost.context import Context
 from waypost.resources.notes.model import Note, notes
@@ -198,19 +198,13 @@ async def read_notes(context: Context, account_id: UUID) -> AsyncIterator[list[N
     async with context.db.read() as tx:
         rows = await tx.execute(select(notes).where(notes.c.account_id == account_id))
     yield [to_json(Note(*row)) for row in rows]
-
-
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    async with context.db.write() as tx:
-        deleted = (await tx.execute(delete(notes).where(notes.c.account_id == account_id))).rowcount
-    if deleted:
-        yield
 """,
     "resource.py": """
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web
+from waypost.resource import Resource, Web, deletes_rows
 from waypost.resources.notes import account_data
+from waypost.resources.notes.model import notes
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -228,7 +222,7 @@ RESOURCE = Resource(
     templates={"notes": "waypost.resources.notes"},
     endpoints=_endpoints,
     exported_rows={"notes.ndjson": account_data.read_notes},
-    delete=account_data.delete_account_data,
+    delete=deletes_rows(notes),
 )
 """,
 }

@@ -41,7 +41,7 @@ class AuditRetention:
     async def _delete(self, account: UUID, before: datetime) -> bool:
         """Return whether more may be left."""
         async with self._db.write() as tx:
-            return await store.delete_batch(tx, account, before, limit=_BATCH_SIZE) == _BATCH_SIZE
+            return await store.delete_some(tx, account, _BATCH_SIZE, before=before) == _BATCH_SIZE
 
     def _next_boundary(self) -> datetime | None:
         """Move it by at most a day an hour: a wrong clock must not delete the log."""

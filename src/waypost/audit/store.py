@@ -131,8 +131,8 @@ async def list_recent_actors(tx: Tx, account_id: UUID) -> list[Actor]:
     return list({(row.actor_type, row.actor_id): Actor(account_id, *row) for row in rows}.values())
 
 
-async def delete_batch(tx: Tx, account_id: UUID, before: datetime | None, *, limit: int) -> int:
-    """Delete the oldest entries of an account, all of them or those before a time. Return how many."""
+async def delete_some(tx: Tx, account_id: UUID, limit: int, *, before: datetime | None = None) -> int:
+    """Delete the oldest entries of an account, if they are from before that time. Return how many."""
     query = select(_entries.id).where(_entries.account_id == account_id)
     if before is not None:
         query = query.where(_entries.id < first_id(before))

@@ -17,6 +17,7 @@ from waypost.accounts import open_limiters
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport
+from waypost.resource import deletes_in_steps
 from waypost.resources.links.model import links
 from waypost.resources.reports import intake, store
 from waypost.resources.reports.emails import Emails, defanged
@@ -233,7 +234,7 @@ async def test_reports_are_deleted_with_their_account(db: Database, alice: Perso
     gone, kept = await add_link(db, alice, "a"), await add_link(db, bob, "b")
     for link in (gone, kept):
         await add(db, link)
-    async for _ in store.delete_account_data(new_context(db), alice.account_id):
+    async for _ in deletes_in_steps(store.delete_some)(new_context(db), alice.account_id):
         pass
     assert (await open_links(db), await stored(db)) == ({kept: 1}, 1)
     async with db.read() as tx:

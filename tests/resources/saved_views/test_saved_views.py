@@ -13,8 +13,10 @@ from sqlalchemy import select
 
 from waypost.accounts.members import store as memberships
 from waypost.audit.model import audit_entries
+from waypost.resource import deletes_rows
 from waypost.resources.links import store as link_store
 from waypost.resources.saved_views import account_data, service, state
+from waypost.resources.saved_views.model import saved_views
 
 PATH = "/stats/views"
 QUERY = "period=7d&compare=none&country=-DE&utm_campaign=a%26b"
@@ -80,7 +82,7 @@ async def test_views_of_all_members_need_an_editor(place: WebApp) -> None:
     [exported] = [rows async for rows in account_data.read_views(context, ada.account.id)]
     assert len(exported) == 2, "those of who left are gone"
     assert ("ada@example.com", "/stats?period=7d") in [(row["email"], row["url"]) for row in exported]
-    assert len([step async for step in account_data.delete_account_data(context, ada.account.id)]) == 1
+    assert len([step async for step in deletes_rows(saved_views)(context, ada.account.id)]) == 1
     assert sidebar((await ada.get("/stats")).text) == ""
 
 

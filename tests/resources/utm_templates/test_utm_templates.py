@@ -18,7 +18,8 @@ from waypost.audit.model import audit_entries
 from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.utm_templates import account_data, api, service
+from waypost.resource import deletes_rows
+from waypost.resources.utm_templates import api, service
 from waypost.resources.utm_templates.model import utm_templates
 
 NEW = {"name": "Newsletter", "utm_params": {"utm_source": "news letter", "utm_medium": "email"}}
@@ -117,7 +118,7 @@ async def test_an_account_has_a_limited_number(env: Env) -> None:
         await tx.execute(insert(utm_templates), rows)
     refused = await ask(env, "POST", json=NEW)
     assert faults(refused) == {"name": [service.TOO_MANY]}
-    assert [_ async for _ in account_data.delete_account_data(env.context, env.alice.account_id)] == [None]
+    assert [_ async for _ in deletes_rows(utm_templates)(env.context, env.alice.account_id)] == [None]
     assert (await ask(env, "GET")).json()["meta"]["total"] == 0
 
 

@@ -1,6 +1,6 @@
-"""The audit log of one account: exported, and deleted in short transactions."""
+"""Exports the audit log of one account."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 from waypost.audit import store
@@ -8,7 +8,6 @@ from waypost.audit.model import AuditEntry
 from waypost.audit.store import AuditFilter
 from waypost.context import Context
 from waypost.database import Database
-from waypost.resource import DELETED_AT_ONCE
 from waypost.resources.audit.schemas import EntryJson, to_json
 
 _EXPORT_BATCH = 500
@@ -29,13 +28,3 @@ async def read_entries(context: Context, account_id: UUID) -> AsyncIterator[list
     """Yield the entries, newest first."""
     async for entries in read_batches(context.db, account_id, AuditFilter()):
         yield [to_json(entry) for entry in entries]
-
-
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    """Delete the entries in short transactions. Yields after each that deleted some."""
-    deleted = DELETED_AT_ONCE
-    while deleted == DELETED_AT_ONCE:
-        async with context.db.write() as tx:
-            deleted = await store.delete_batch(tx, account_id, None, limit=DELETED_AT_ONCE)
-        if deleted:  # a job that is stopped after a step without effect would repeat that step forever
-            yield

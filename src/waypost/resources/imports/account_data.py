@@ -1,25 +1,14 @@
-"""Deletes the imports of one account, and exports those with a page. What they imported belongs to the links."""
+"""Exports the imports of one account that have a page. What they imported belongs to the links."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
-
-from sqlalchemy import delete
 
 from waypost.context import Context
 from waypost.kit.clock import timestamp
 from waypost.resources.imports import store
-from waypost.resources.imports.model import imports
 
 _MAX_EXPORTED = 1_000
-
-
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    """Delete the imports with their tokens and files in one transaction. Files on a disk follow, see `expiry`."""
-    async with context.db.write() as tx:
-        deleted = await tx.execute(delete(imports).where(imports.c.account_id == account_id))
-    if deleted.rowcount:  # a job that is stopped after a step without effect would repeat that step forever
-        yield
 
 
 async def read_imports(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:

@@ -3,8 +3,9 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, Worker
+from waypost.resource import Resource, Web, Worker, deletes_rows
 from waypost.resources.imports import account_data
+from waypost.resources.imports.model import CHECK_JOB, TURN_JOB, imports
 from waypost.worker.jobs import Again, Job
 from waypost.worker.run import WorkerParts
 
@@ -23,7 +24,6 @@ def _endpoints(web: Web) -> "Endpoints":
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
-    from waypost.resources.imports.model import CHECK_JOB, TURN_JOB
     from waypost.resources.imports.requests import turns
     from waypost.resources.imports.requests.expiry import give_up_unused
     from waypost.resources.imports.requests.processes import TurnProcesses
@@ -49,5 +49,5 @@ RESOURCE = Resource(
     endpoints=_endpoints,
     worker_parts=_worker_parts,
     exported_rows={"imports.ndjson": account_data.read_imports},
-    delete=account_data.delete_account_data,
+    delete=deletes_rows(imports),  # with tokens and uploaded rows; files on a disk follow, see `expiry`
 )

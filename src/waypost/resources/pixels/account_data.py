@@ -1,6 +1,6 @@
-"""The pixels of one account: exported and deleted."""
+"""Exports the pixels of one account."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from waypost.context import Context
@@ -21,11 +21,3 @@ async def find_all(db: Database, account_id: UUID) -> Sequence[Pixel]:
     async with db.read() as tx:
         pixels, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PIXELS))
     return pixels
-
-
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    """Delete the pixels in one transaction: they are few."""
-    async with context.db.write() as tx:
-        deleted = await store.delete_all(tx, account_id)
-    if deleted:  # a job that is stopped after a step without effect would repeat that step forever
-        yield

@@ -59,11 +59,6 @@ async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Ciphertext | None]) -
     await tx.execute(pixels.update().where(pixels.c.id == pixel.id).values(values))
 
 
-async def delete_all(tx: Tx, account_id: UUID) -> int:
-    """Return how many there were."""
-    return (await tx.execute(pixels.delete().where(pixels.c.account_id == account_id))).rowcount
-
-
 async def delete(tx: Tx, pixel_id: UUID) -> None:
     await tx.execute(pixels.delete().where(pixels.c.id == pixel_id))
 

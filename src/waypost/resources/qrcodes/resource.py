@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web
+from waypost.resource import Resource, Web, deletes_rows
+from waypost.resources.domains.logos.model import logos
 from waypost.resources.qrcodes import account_data, delete_for_links
-from waypost.resources.qrcodes.logos.account_data import delete_account_data, read_logos
+from waypost.resources.qrcodes.logos.account_data import read_logos
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -32,6 +33,6 @@ RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
     exported_rows={"logos.ndjson": read_logos, "qr_styles.ndjson": account_data.read_styles},
-    delete=delete_account_data,
+    delete=deletes_rows(logos),
     delete_of_links=delete_for_links,
 )

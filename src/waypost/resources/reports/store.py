@@ -1,12 +1,11 @@
 """SQL of reports."""
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import Select, case, delete, func, insert, literal, or_, select, tuple_, update
 
-from waypost.context import Context
 from waypost.database import Id, Instant, Tx, upsert
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport
@@ -105,13 +104,11 @@ async def mark_mailed(tx: Tx, ids: Collection[UUID], now: datetime) -> None:
     await tx.execute(statement.values(mailed=_links.reports, mailed_at=now))
 
 
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    own = select(_links.link_id).where(_links.account_id == account_id)
-    async with context.db.write() as tx:
-        await tx.execute(delete(link_reports).where(_reports.link_id.in_(own)))
-        deleted = await tx.execute(delete(reported_links).where(_links.account_id == account_id))
-    if deleted.rowcount:  # a job that is stopped after a step without effect would repeat that step forever
-        yield
+async def delete_some(tx: Tx, account_id: UUID, limit: int) -> int:
+    """Delete reported links of an account, with their reports. Return how many links."""
+    some = select(_links.link_id).where(_links.account_id == account_id).order_by(_links.link_id).limit(limit)
+    await tx.execute(delete(link_reports).where(_reports.link_id.in_(some)))
+    return (await tx.execute(delete(reported_links).where(_links.link_id.in_(some)))).rowcount
 
 
 async def _delete_one(tx: Tx) -> None:

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web
+from waypost.resource import Resource, Web, deletes_rows
 from waypost.resources.saved_views import account_data
+from waypost.resources.saved_views.model import saved_views
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -20,5 +21,5 @@ RESOURCE = Resource(
     templates={"saved_views": "waypost.resources.saved_views"},
     endpoints=_endpoints,
     exported_rows={"saved_views.ndjson": account_data.read_views},
-    delete=account_data.delete_account_data,
+    delete=deletes_rows(saved_views),
 )

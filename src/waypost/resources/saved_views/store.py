@@ -40,11 +40,6 @@ async def remove(tx: Tx, id_: UUID) -> None:
     await tx.execute(delete(saved_views).where(_c.id == id_))
 
 
-async def remove_of_account(tx: Tx, account_id: UUID, limit: int) -> int:
-    ids = select(_c.id).where(_c.account_id == account_id).limit(limit)
-    return (await tx.execute(delete(saved_views).where(_c.id.in_(ids)))).rowcount
-
-
 async def list_after(tx: Tx, account_id: UUID, after: UUID, limit: int) -> Sequence[SavedView]:
     """List views of the account and of its members, in the order of their ids."""
     query = select(*_COLUMNS).where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)

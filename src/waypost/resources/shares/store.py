@@ -59,11 +59,6 @@ async def delete_of_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
     await tx.execute(shares.delete().where(shares.c.link_id.in_(link_ids)))
 
 
-async def delete_all(tx: Tx, account_id: UUID) -> int:
-    """Return how many there were."""
-    return (await tx.execute(shares.delete().where(shares.c.account_id == account_id))).rowcount
-
-
 def _values(share: Share) -> dict[str, Any]:
     return {name: getattr(share, name) for name in Share.__dataclass_fields__}
 

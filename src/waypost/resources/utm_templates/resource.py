@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web
+from waypost.resource import Resource, Web, deletes_rows
 from waypost.resources.utm_templates import account_data
+from waypost.resources.utm_templates.model import utm_templates
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -21,5 +22,5 @@ RESOURCE = Resource(
     templates={"utm_templates": "waypost.resources.utm_templates"},
     endpoints=_endpoints,
     exported_rows={"utm_templates.ndjson": account_data.read_templates},
-    delete=account_data.delete_account_data,
+    delete=deletes_rows(utm_templates),
 )

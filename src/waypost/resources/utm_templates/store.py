@@ -46,8 +46,3 @@ async def save(tx: Tx, template: UtmTemplate) -> None:
 
 async def delete(tx: Tx, template_id: UUID) -> None:
     await tx.execute(utm_templates.delete().where(utm_templates.c.id == template_id))
-
-
-async def delete_all(tx: Tx, account_id: UUID) -> int:
-    """Return how many there were."""
-    return (await tx.execute(utm_templates.delete().where(utm_templates.c.account_id == account_id))).rowcount

@@ -10,7 +10,6 @@ from waypost.resources.domains.model import domains
 
 __all__ = [
     "Logo",
-    "delete_of_account",
     "delete_of_owner",
     "find",
     "find_of_link",
@@ -67,8 +66,3 @@ async def save(tx: Tx, account_id: UUID, logo: Logo, content: bytes) -> None:
 
 async def delete_of_owner(tx: Tx, owner_id: UUID) -> None:
     await tx.execute(delete(logos).where(logos.c.owner_id == owner_id))
-
-
-async def delete_of_account(tx: Tx, account_id: UUID) -> int:
-    """Delete the logos of the account and of its domains. Return how many there were."""
-    return (await tx.execute(delete(logos).where(logos.c.account_id == account_id))).rowcount

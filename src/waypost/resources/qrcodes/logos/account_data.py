@@ -1,7 +1,7 @@
-"""The logos of one account and of its domains: exported, imported and deleted."""
+"""Exports the logos of one account and of its domains, and imports them."""
 
 from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 from typing_extensions import TypedDict
@@ -44,10 +44,3 @@ async def add(tx: Tx, account_id: UUID, logo: store.Logo, content: bytes) -> Non
             return
     if await store.find(tx, logo.owner_id) is None:
         await store.save(tx, account_id, logo, content)
-
-
-async def delete_account_data(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-    async with context.db.write() as tx:
-        count = await store.delete_of_account(tx, account_id)
-    if count:
-        yield
