@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText, UrlText
+from waypost.kit.json_object import json_object
 from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
 from waypost.resources.domains.names import MAX_NAME
 
@@ -96,25 +97,12 @@ class DomainJson(TypedDict):
 
 
 def to_json(domain: Domain, cname_target: str) -> DomainJson:
-    return {
-        "id": str(domain.id),
-        "hostname": domain.hostname,
-        "status": domain.status,
-        "verified_at": timestamp(domain.verified_at) if domain.verified_at else None,
-        "last_checked_at": timestamp(domain.last_checked_at) if domain.last_checked_at else None,
-        "error": domain.error,
-        "dns_records": _dns_records(domain, cname_target),
-        "root_url": domain.root_url,
-        "not_found_url": domain.not_found_url,
-        "links_count": domain.links_count,
-        "tls": {
-            "status": domain.tls_status,
-            "expires_at": timestamp(domain.tls_expires_at) if domain.tls_expires_at else None,
-            "error": domain.tls_error,
-        },
-        "created_at": timestamp(domain.created_at),
-        "updated_at": timestamp(domain.updated_at),
+    tls: TlsJson = {
+        "status": domain.tls_status,
+        "expires_at": timestamp(domain.tls_expires_at) if domain.tls_expires_at else None,
+        "error": domain.tls_error,
     }
+    return json_object(DomainJson, domain, dns_records=_dns_records(domain, cname_target), tls=tls)
 
 
 def _dns_records(domain: Domain, cname_target: str) -> list[DnsRecordJson]:

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import NOT_BLANK, Body, Documented, IdText, Text, TimestampText, max_characters
+from waypost.kit.json_object import json_object
 from waypost.resources.pixels.events.model import EventResults
 from waypost.resources.pixels.model import Pixel, Platform
 
@@ -87,21 +87,8 @@ class PixelResultsJson(TypedDict):
 
 
 def to_json(pixel: Pixel) -> PixelJson:
-    return {
-        "id": str(pixel.id),
-        "platform": pixel.platform,
-        "name": pixel.name,
-        "created_at": timestamp(pixel.created_at),
-        "updated_at": timestamp(pixel.updated_at),
-    }
+    return json_object(PixelJson, pixel)
 
 
 def results_to_json(results: EventResults) -> PixelResultsJson:
-    return {
-        "sent": results.sent,
-        "rejected": results.rejected,
-        "dropped": results.dropped,
-        "sent_at": timestamp(results.sent_at) if results.sent_at else None,
-        "reason": results.reason,
-        "reason_at": timestamp(results.reason_at) if results.reason_at else None,
-    }
+    return json_object(PixelResultsJson, results)

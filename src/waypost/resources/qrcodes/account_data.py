@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
-from typing_extensions import TypedDict
 
 from waypost.context import Context
 from waypost.database import NamedRow, Tx, bulk
-from waypost.kit.clock import microseconds, timestamp
-from waypost.kit.fields import IdText, TimestampText
+from waypost.kit.clock import microseconds
+from waypost.kit.json_object import json_value
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle
@@ -20,23 +19,7 @@ from waypost.resources.qrcodes.style import CodeStyle
 _BATCH = 1_000
 
 
-class StyleJson(TypedDict):
-    link_id: IdText
-    foreground: str
-    background: str
-    level: str
-    style: str
-    size: int
-    margin: int
-    width_mm: int
-    logo: bool
-    logo_size: float
-    frame: str
-    frame_text: str
-    updated_at: TimestampText
-
-
-async def read_styles(context: Context, account_id: UUID) -> AsyncIterator[list[StyleJson]]:
+async def read_styles(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
     """Yield the styles that were changed, by link. All other codes have the default style."""
     link = SHORT_LINKS.c
     query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)
@@ -48,25 +31,7 @@ async def read_styles(context: Context, account_id: UUID) -> AsyncIterator[list[
             rows = (await tx.execute(page.limit(_BATCH))).all()
         if not rows:
             return
-        yield [_to_json(row) for row in rows]
-
-
-def _to_json(row: NamedRow[Any]) -> StyleJson:
-    return {
-        "link_id": str(row.link_id),
-        "foreground": row.foreground,
-        "background": row.background,
-        "level": row.level,
-        "style": row.style,
-        "size": row.size,
-        "margin": row.margin,
-        "width_mm": row.width_mm,
-        "logo": row.logo,
-        "logo_size": row.logo_size,
-        "frame": row.frame,
-        "frame_text": row.frame_text,
-        "updated_at": timestamp(row.updated_at),
-    }
+        yield [dict(zip(qr_styles.c.keys(), map(json_value, row), strict=True)) for row in rows]
 
 
 async def add_styles(tx: Tx, styles: Sequence[tuple[UUID, CodeStyle, datetime]]) -> None:

@@ -3,15 +3,16 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.errors import Problems
 from waypost.kit.fields import NOT_BLANK, Body, Color, IdText, Text, TimestampText, UriText, max_characters, parse
+from waypost.kit.json_object import json_object
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import (
     MAX_FRAME_TEXT,
@@ -135,26 +136,5 @@ class QrCodeJson(TypedDict):
 
 
 def to_json(code: QrCode, level: ErrorCorrection, warnings: list[str], image_urls: Mapping[str, str]) -> QrCodeJson:
-    style = code.style
-    return {
-        "id": str(code.id),
-        "link_id": str(code.link_id),
-        "foreground": style.foreground,
-        "background": style.background,
-        "level": level,
-        "style": style.style,
-        "size": style.size,
-        "margin": style.margin,
-        "width_mm": style.width_mm,
-        "logo": style.logo,
-        "logo_size": style.logo_size,
-        "frame": style.frame,
-        "frame_text": style.frame_text,
-        "warnings": warnings,
-        "scans": code.scans,
-        "image_url": image_urls["image_url"],
-        "svg_url": image_urls["svg_url"],
-        "pdf_url": image_urls["pdf_url"],
-        "created_at": timestamp(code.created_at),
-        "updated_at": timestamp(code.updated_at),
-    }
+    style = {**asdict(code.style), "level": level}
+    return json_object(QrCodeJson, code, **style, **image_urls, warnings=warnings)

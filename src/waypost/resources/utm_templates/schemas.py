@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import NOT_BLANK, Body, IdText, TimestampText
+from waypost.kit.json_object import json_object
 from waypost.kit.utm import ShortText, UtmParams, UtmParamsJson, in_order
 from waypost.resources.utm_templates.model import UtmTemplate
 
@@ -39,10 +39,4 @@ class UtmTemplateJson(TypedDict):
 
 
 def to_json(template: UtmTemplate) -> UtmTemplateJson:
-    return {
-        "id": str(template.id),
-        "name": template.name,
-        "utm_params": in_order(template.utm_params),
-        "created_at": timestamp(template.created_at),
-        "updated_at": timestamp(template.updated_at),
-    }
+    return json_object(UtmTemplateJson, template, utm_params=in_order(template.utm_params))

@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar, get_args
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import (
     MAX_URL,
@@ -17,6 +16,7 @@ from waypost.kit.fields import (
     UrlText,
     max_entries,
 )
+from waypost.kit.json_object import json_object
 from waypost.resources.webhooks.model import Delivery, DeliveryEventType, DeliveryStatus, EventType, Webhook
 
 T = TypeVar("T")
@@ -94,23 +94,8 @@ class TestEventJson(TypedDict):
 
 def to_json(webhook: Webhook) -> WebhookJson:
     """Leave out the secret: only the response to the creation has it."""
-    return {
-        "id": str(webhook.id),
-        "url": webhook.url,
-        "event_types": webhook.event_types,
-        "created_at": timestamp(webhook.created_at),
-        "updated_at": timestamp(webhook.updated_at),
-    }
+    return json_object(WebhookJson, webhook)
 
 
 def delivery_to_json(delivery: Delivery) -> DeliveryJson:
-    return {
-        "id": str(delivery.id),
-        "event": delivery.event,
-        "status": delivery.status,
-        "attempts": delivery.attempts,
-        "next_attempt_at": timestamp(delivery.next_attempt_at) if delivery.next_attempt_at else None,
-        "response_status": delivery.response_status,
-        "error": delivery.error,
-        "created_at": timestamp(delivery.created_at),
-    }
+    return json_object(DeliveryJson, delivery)

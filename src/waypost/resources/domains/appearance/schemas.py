@@ -5,9 +5,9 @@ from uuid import UUID
 
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import Body, Color, IdText, LongText, Text, TimestampText, max_characters
+from waypost.kit.json_object import json_object
 from waypost.resources.domains.appearance.model import DomainAppearance
 
 MAX_NAME, MAX_TEXT = 60, 300
@@ -57,13 +57,4 @@ class DomainAppearanceJson(TypedDict):
 
 
 def to_json(domain_id: UUID, appearance: DomainAppearance) -> DomainAppearanceJson:
-    return {
-        "domain_id": str(domain_id),
-        "name": appearance.name,
-        "color": appearance.color,
-        "not_found_text": appearance.not_found_text,
-        "expired_text": appearance.expired_text,
-        "not_started_text": appearance.not_started_text,
-        "password_text": appearance.password_text,
-        "updated_at": timestamp(appearance.updated_at) if appearance.updated_at else None,
-    }
+    return json_object(DomainAppearanceJson, appearance, domain_id=domain_id)

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from waypost.accounts import Caller
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc
 from waypost.kit.fields import TimestampText
+from waypost.kit.json_object import json_object
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.missed import service
 from waypost.resources.domains.missed.model import MissedAddress
@@ -25,12 +25,7 @@ class MissedAddressJson(TypedDict):
 
 
 def to_json(missed: MissedAddress) -> MissedAddressJson:
-    return {
-        "path": missed.path,
-        "visits": missed.visits,
-        "first_at": timestamp(missed.first_at),
-        "last_at": timestamp(missed.last_at),
-    }
+    return json_object(MissedAddressJson, missed)
 
 
 async def list_missed(deps: WebDeps, caller: Caller, domain_id: UUID, request: Request) -> Response:

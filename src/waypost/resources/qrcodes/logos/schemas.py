@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, InstanceOf
 from typing_extensions import TypedDict
 
-from waypost.kit.clock import timestamp
 from waypost.kit.docs import doc, field
 from waypost.kit.fields import Body, TimestampText, Upload, UriText
+from waypost.kit.json_object import json_object
 from waypost.resources.domains.logos.model import Logo
 
 LOGO_PATH = "/media/logos"
@@ -57,9 +57,4 @@ class LogoJson(TypedDict):
 
 
 def to_json(logo: Logo, base_url: str) -> LogoJson:
-    return {
-        "width": logo.width,
-        "height": logo.height,
-        "url": f"{base_url}{LOGO_PATH}/{logo.name}",
-        "updated_at": timestamp(logo.updated_at),
-    }
+    return json_object(LogoJson, logo, url=f"{base_url}{LOGO_PATH}/{logo.name}")
