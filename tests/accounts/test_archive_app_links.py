@@ -14,11 +14,11 @@ from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.app_links import documents, store
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE
-from waypost.resources.domains.appearance import store as appearance_store
 from waypost.resources.domains.appearance.model import DomainAppearance
+from waypost.resources.domains.appearance.store import APPEARANCES
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.options.model import DomainOptions
+from waypost.resources.domains.options.store import OPTIONS
 from waypost.resources.links.tags import store as tag_store
 from waypost.resources.links.tags.model import TagColor
 
@@ -38,7 +38,7 @@ async def domain(db: Database, who: Person, hostname: str, texts: AppLinksTexts 
 async def found(db: Database, who: Person) -> dict[str, AppLinksTexts]:
     async with db.read() as tx:
         return {
-            domain.hostname: await store.find(tx, domain.id)
+            domain.hostname: await store.APP_LINKS.find(tx, domain.id)
             for _, domain in await domain_store.list_all(tx)
             if domain.account_id == who.account_id
         }
@@ -92,20 +92,20 @@ async def test_options_arrive_where_they_were_never_changed(source: Database, db
         id_ = await domain(source, ada, f"{name}.example.com", AppLinksTexts())
         if name != "none":
             async with source.write() as tx:
-                await options_store.save(tx, id_, DomainOptions(ignore_case=False, updated_at=START))
-                await appearance_store.save(tx, id_, DomainAppearance("Acme", updated_at=START))
+                await OPTIONS.save(tx, id_, DomainOptions(ignore_case=False, updated_at=START))
+                await APPEARANCES.save(tx, id_, DomainAppearance("Acme", updated_at=START))
     own = await domain(db, bea, "own.example.com", AppLinksTexts())
     async with db.write() as tx:
-        await options_store.save(tx, own, DomainOptions(ignore_case=True, updated_at=START))
-        await appearance_store.save(tx, own, DomainAppearance(color="#112233", updated_at=START))
+        await OPTIONS.save(tx, own, DomainOptions(ignore_case=True, updated_at=START))
+        await APPEARANCES.save(tx, own, DomainAppearance(color="#112233", updated_at=START))
     archive = await exported(source, tmp_path, "ada@example.com")
     changes: list[str] = []
     await restored(db, tmp_path, bea, archive, changes)
     async with db.read() as tx:
         stored = {
             each.hostname: (
-                (await options_store.find(tx, each.id)).ignore_case,
-                (await appearance_store.find(tx, each.id))[:2],
+                (await OPTIONS.find(tx, each.id)).ignore_case,
+                (await APPEARANCES.find(tx, each.id))[:2],
             )
             for _, each in await domain_store.list_all(tx)
         }

@@ -11,8 +11,8 @@ from resources.links.env import Env, faults
 
 from waypost.kit.ids import new_id
 from waypost.kit.slug_style import ALPHABETS, SlugStyle
-from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.options.model import DomainOptions
+from waypost.resources.domains.options.store import OPTIONS
 from waypost.resources.links import rules, store
 from waypost.resources.links.model import slugs
 from waypost.settings.reserved import RESERVED
@@ -79,7 +79,7 @@ async def test_slugs_of_a_domain_have_its_style(env: Env) -> None:
     own = await domain(env.deps.db, env.alice.account_id, "go.brand.test")
     async with env.deps.db.write() as tx:
         options = DomainOptions(slug_length=5, slug_alphabet="lower", updated_at=env.clock())
-        await options_store.save(tx, own, options)
+        await OPTIONS.save(tx, own, options)
     slug = (await env.make(hostname="go.brand.test"))["slug"]
     assert len(slug) == 5
     assert set(slug) <= set(ALPHABETS["lower"])

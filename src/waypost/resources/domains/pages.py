@@ -19,6 +19,7 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import forward_form
 from waypost.resources.domains.options import service as options_service
 from waypost.resources.domains.options.schemas import DomainOptionsChange
+from waypost.resources.domains.options.store import OPTIONS
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web.dashboard import BLANK, EditForm, Form, PageCall, Pages, is_fragment_request, redirect, shows
 
@@ -37,7 +38,7 @@ _EDIT = EditForm(
     labels={"not_found_url": "Not-found URL"},
 )
 _EDIT_OPTIONS = EditForm(
-    options_service.get,
+    OPTIONS.get,
     lambda options, _: Form(
         {
             "ignore_case": options.ignores_case,
@@ -92,7 +93,7 @@ class DomainPages(Pages[WebDeps]):
 
     async def show(self, call: PageCall) -> Response:
         context = await self._find(call)
-        options = await options_service.get(self._deps, call.session, call.id)
+        options = await OPTIONS.get(self._deps, call.session, call.id)
         style, urls_form = options.slug_style, _EDIT.show(context["domain"], call.preferences)
         options_form = _EDIT_OPTIONS.show(options, call.preferences)
         if call.error and call.request.url.path.endswith("/options"):

@@ -20,13 +20,8 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, history, lookups, names, store
-from waypost.resources.domains.app_links import store as app_links_store
-from waypost.resources.domains.appearance import store as appearance_store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
-from waypost.resources.domains.logos import store as logo_store
-from waypost.resources.domains.missed import store as missed_store
 from waypost.resources.domains.model import CHECK_JOB, Domain
-from waypost.resources.domains.options import store as options_store
 from waypost.resources.domains.schemas import DomainChange, NewDomain
 from waypost.worker import jobs
 
@@ -175,13 +170,8 @@ async def delete_registrations(deps: Deps, hostname: str) -> bool:
 
 async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     """Delete a locked domain and its certificate; its links move to the shared domain."""
-    await store.delete_row(tx, domain.id)
+    await store.delete_rows(tx, domain.id)
     await jobs.delete_job(tx, domain.id)
-    await app_links_store.delete_of_domain(tx, domain.id)
-    await options_store.delete_of_domain(tx, domain.id)
-    await appearance_store.delete_of_domain(tx, domain.id)
-    await logo_store.delete_of_owner(tx, domain.id)
-    await missed_store.delete_of_domain(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
         await history.delete_registrations(tx, domain.hostname, domain.account_id)

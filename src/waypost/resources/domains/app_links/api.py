@@ -8,6 +8,7 @@ from waypost.kit.versions import Version
 from waypost.resources.domains.app_links import service
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import AppLinksFields, AppLinksJson, to_json
+from waypost.resources.domains.app_links.store import APP_LINKS
 from waypost.resources.domains.deps import WebDeps
 from waypost.web import Data, Endpoint, Representation, read_json
 
@@ -16,7 +17,7 @@ _PATH = "/domains/{id}/app-links"
 
 async def get_app_links(deps: WebDeps, caller: Caller, domain_id: UUID) -> AppLinksTexts:
     """A domain without app links has nulls."""
-    return await service.get(deps, caller, domain_id)
+    return await APP_LINKS.get(deps, caller, domain_id)
 
 
 async def set_app_links(

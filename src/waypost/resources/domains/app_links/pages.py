@@ -14,6 +14,7 @@ from waypost.resources.domains.app_links import service
 from waypost.resources.domains.app_links.documents import NOT_JSON, TOO_DEEP, find_hints, load
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
+from waypost.resources.domains.app_links.store import APP_LINKS
 from waypost.resources.domains.deps import WebDeps
 from waypost.web.body import RepeatedKey, load_json
 from waypost.web.dashboard import EditForm, Form, PageCall, Pages, redirect
@@ -28,7 +29,7 @@ def _shown(documents: Mapping[str, Any]) -> Form:
 
 
 _EDIT = EditForm(
-    service.get,
+    APP_LINKS.get,
     lambda texts, _: _shown({name: load(text) if text else None for name, text in texts._asdict().items()}),
     lambda sent: _shown(_load_documents(sent)[0]),
     labels={"apple_app_site_association": "apple-app-site-association", "assetlinks": "assetlinks.json"},
@@ -40,7 +41,7 @@ class AppLinksPages(Pages[WebDeps]):
         return [self.get(_PATH, self.show, "view"), self.form(_PATH, self.save, "domains.write", self.show, edit=_EDIT)]
 
     async def show(self, call: PageCall) -> Response:
-        domain, texts = await service.get_with_domain(self._deps, call.session, call.id)
+        domain, texts = await APP_LINKS.get_with_domain(self._deps, call.session, call.id)
         errors = call.error.errors if isinstance(call.error, Invalid) else {}
         return call.render(
             "domains/app_links.html",
@@ -54,7 +55,7 @@ class AppLinksPages(Pages[WebDeps]):
         )
 
     async def save(self, call: PageCall) -> Response:
-        domain, _ = await service.get_with_domain(self._deps, call.session, call.id)
+        domain, _ = await APP_LINKS.get_with_domain(self._deps, call.session, call.id)
         self._auth.require_active_plan(call.session)
         documents, malformed = _load_documents(call.form)
         new, problems = parse(AppLinksFields, documents)

@@ -1,4 +1,4 @@
-"""Reads and replaces the app links of a domain."""
+"""Replaces the app links of a domain."""
 
 from uuid import UUID
 
@@ -12,17 +12,6 @@ from waypost.resources.domains.app_links.documents import to_texts
 from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import AppLinksFields
 from waypost.resources.domains.deps import WebDeps
-from waypost.resources.domains.model import Domain
-
-
-async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> AppLinksTexts:
-    """Raises NotFound."""
-    return (await get_with_domain(deps, caller, domain_id))[1]
-
-
-async def get_with_domain(deps: WebDeps, caller: Caller, domain_id: UUID) -> tuple[Domain, AppLinksTexts]:
-    async with deps.db.read() as tx:
-        return await domain_store.get(tx, caller.account.id, domain_id), await store.find(tx, domain_id)
 
 
 async def save(
@@ -35,7 +24,7 @@ async def save(
     problems.raise_if_any()
     async with deps.db.write() as tx:
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
-        before = await store.find(tx, domain_id)
+        before = await store.APP_LINKS.find(tx, domain_id)
         caller.require_current(before)
         if before == texts:
             return texts

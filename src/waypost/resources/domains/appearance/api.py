@@ -8,6 +8,7 @@ from waypost.kit.versions import Version
 from waypost.resources.domains.appearance import service
 from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.appearance.schemas import DomainAppearanceChange, DomainAppearanceJson, to_json
+from waypost.resources.domains.appearance.store import APPEARANCES
 from waypost.resources.domains.deps import WebDeps
 from waypost.web import Data, Endpoint, Representation
 
@@ -16,7 +17,7 @@ _PATH = "/domains/{id}/appearance"
 
 async def get_appearance(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainAppearance:
     """What the pages for visitors of the domain have of their own. A null field is as on all domains."""
-    return await service.get(deps, caller, domain_id)
+    return await APPEARANCES.get(deps, caller, domain_id)
 
 
 async def update_appearance(

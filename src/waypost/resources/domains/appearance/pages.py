@@ -14,7 +14,7 @@ from waypost.resources.domains import names
 from waypost.resources.domains.appearance import service
 from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.appearance.schemas import MAX_NAME, MAX_TEXT, DomainAppearanceChange
-from waypost.resources.domains.appearance.store import with_logo
+from waypost.resources.domains.appearance.store import APPEARANCES, with_logo
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.logos import store as logos
 from waypost.resources.domains.model import Domain
@@ -42,7 +42,9 @@ _PREVIEWS: Mapping[str, Callable[[Domain, Appearance], bytes]] = {
 }
 
 
-_EDIT = EditForm(service.get, lambda appearance, _: Form({name: getattr(appearance, name) or "" for name in _FIELDS}))
+_EDIT = EditForm(
+    APPEARANCES.get, lambda appearance, _: Form({name: getattr(appearance, name) or "" for name in _FIELDS})
+)
 
 
 class AppearancePages(Pages[WebDeps]):
@@ -55,7 +57,7 @@ class AppearancePages(Pages[WebDeps]):
         ]
 
     async def show(self, call: PageCall) -> Response:
-        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
+        domain, appearance = await APPEARANCES.get_with_domain(self._deps, call.session, call.id)
         return call.render(
             "domains/appearance.html",
             _EDIT.show(appearance, call.preferences),
@@ -72,12 +74,12 @@ class AppearancePages(Pages[WebDeps]):
         return redirect(f"/domains/{call.id}/appearance", "saved")
 
     async def preview(self, call: PageCall) -> Response:
-        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
+        domain, appearance = await APPEARANCES.get_with_domain(self._deps, call.session, call.id)
         return _preview(call.query("page"), domain, await self._with_logo(domain, appearance))
 
     async def preview_changes(self, call: PageCall) -> Response:
         """Show the page with the form as it is now."""
-        domain, appearance = await service.get_with_domain(self._deps, call.session, call.id)
+        domain, appearance = await APPEARANCES.get_with_domain(self._deps, call.session, call.id)
         change, problems = _parse(call.form)
         if problems:
             text = " ".join(text for texts in problems.errors.values() for text in texts)

@@ -1,4 +1,4 @@
-"""Reads and changes the appearance of a domain's pages."""
+"""Changes the appearance of a domain's pages."""
 
 from uuid import UUID
 
@@ -7,22 +7,10 @@ from waypost.accounts import Caller
 from waypost.audit import Item
 from waypost.kit.errors import Problems
 from waypost.resources.domains import store as domain_store
-from waypost.resources.domains.appearance import store
 from waypost.resources.domains.appearance.model import DomainAppearance
 from waypost.resources.domains.appearance.schemas import DomainAppearanceChange
+from waypost.resources.domains.appearance.store import APPEARANCES
 from waypost.resources.domains.deps import WebDeps
-from waypost.resources.domains.model import Domain
-
-
-async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainAppearance:
-    """Raises NotFound."""
-    return (await get_with_domain(deps, caller, domain_id))[1]
-
-
-async def get_with_domain(deps: WebDeps, caller: Caller, domain_id: UUID) -> tuple[Domain, DomainAppearance]:
-    """Raises NotFound."""
-    async with deps.db.read() as tx:
-        return await domain_store.get(tx, caller.account.id, domain_id), await store.find(tx, domain_id)
 
 
 async def change(
@@ -32,13 +20,13 @@ async def change(
     async with deps.db.write() as tx:
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
         problems.raise_if_any()
-        before = await store.find(tx, domain_id)
+        before = await APPEARANCES.find(tx, domain_id)
         caller.require_current(before)
         after = change.apply_to(before)
         if after == before:
             return before
         after = after._replace(updated_at=deps.clock())
-        await store.save(tx, domain_id, after)
+        await APPEARANCES.save(tx, domain_id, after)
         changes = audit.compare(before._asdict(), after._asdict(), ignored=["updated_at"])
         item = Item(domain.id, domain.hostname)
         await audit.record(tx, caller.actor, "domain_appearance.updated", deps.clock(), item, changes=changes)

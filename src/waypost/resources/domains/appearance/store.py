@@ -1,17 +1,17 @@
-"""SQL of the appearance of domains. The caller has locked the domain, and publishes its host after a change."""
+"""SQL of the appearance of domains."""
 
-from uuid import UUID
+from sqlalchemy import bindparam, select
 
-from sqlalchemy import bindparam, delete, select
-
-from waypost.database import Database, Tx, upsert
+from waypost.database import Database
 from waypost.kit.colors import contrast
 from waypost.redirect import Appearance
 from waypost.redirect.route import LOGO_PATH
 from waypost.resources.domains.appearance.model import DomainAppearance, domain_appearances
+from waypost.resources.domains.details import DomainDetails
 from waypost.resources.domains.logos.model import logos
 from waypost.resources.domains.model import domains
 
+APPEARANCES = DomainDetails(domain_appearances, DomainAppearance)
 _COLUMNS = tuple(domain_appearances.c[name] for name in DomainAppearance._fields)
 _OF_HOST = domains.c.hostname == bindparam("hostname"), domains.c.is_served
 _FIND_OF_HOST = (
@@ -24,21 +24,6 @@ _FIND_OF_HOST = (
 _FIND_LOGO = select(logos.c.content).join(domains, domains.c.id == logos.c.owner_id).where(*_OF_HOST)
 _LIGHT = 2.0
 """The contrast with white below which a logo counts as light."""
-
-
-async def find(tx: Tx, domain_id: UUID) -> DomainAppearance:
-    row = (await tx.execute(select(*_COLUMNS).where(domain_appearances.c.domain_id == domain_id))).one_or_none()
-    return DomainAppearance(*row) if row else DomainAppearance()
-
-
-async def save(tx: Tx, domain_id: UUID, appearance: DomainAppearance) -> None:
-    row = {"domain_id": domain_id, **appearance._asdict()}
-    statement = upsert(tx, domain_appearances).values(row)
-    await tx.execute(statement.on_conflict_do_update(index_elements=[domain_appearances.c.domain_id], set_=row))
-
-
-async def delete_of_domain(tx: Tx, domain_id: UUID) -> None:
-    await tx.execute(delete(domain_appearances).where(domain_appearances.c.domain_id == domain_id))
 
 
 async def find_appearance(db: Database, host: bytes) -> Appearance:

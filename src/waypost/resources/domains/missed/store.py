@@ -73,9 +73,5 @@ async def delete_old(tx: Tx, now: datetime) -> None:
     await tx.execute(delete(missed_addresses).where(_c.day <= _day(now) - DAYS_SHOWN))
 
 
-async def delete_of_domain(tx: Tx, domain_id: UUID) -> None:
-    await tx.execute(delete(missed_addresses).where(_c.domain_id == domain_id))
-
-
 def _day(at: datetime) -> int:
     return (at - EPOCH).days

@@ -9,6 +9,7 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.options import service
 from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.domains.options.schemas import DomainOptionsChange, DomainOptionsJson, to_json
+from waypost.resources.domains.options.store import OPTIONS
 from waypost.web import Data, Endpoint, Representation
 
 _PATH = "/domains/{id}/options"
@@ -16,7 +17,7 @@ _PATH = "/domains/{id}/options"
 
 async def get_options(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainOptions:
     """A domain whose options were never changed has the defaults."""
-    return await service.get(deps, caller, domain_id)
+    return await OPTIONS.get(deps, caller, domain_id)
 
 
 async def update_options(

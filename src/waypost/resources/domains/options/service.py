@@ -1,4 +1,4 @@
-"""Reads and changes the options of a domain."""
+"""Changes the options of a domain."""
 
 from uuid import UUID
 
@@ -8,16 +8,9 @@ from waypost.audit import Item
 from waypost.kit.errors import Problems
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.deps import WebDeps
-from waypost.resources.domains.options import store
 from waypost.resources.domains.options.model import DomainOptions
 from waypost.resources.domains.options.schemas import DomainOptionsChange
-
-
-async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainOptions:
-    """Raises NotFound."""
-    async with deps.db.read() as tx:
-        await domain_store.get(tx, caller.account.id, domain_id)
-        return await store.find(tx, domain_id)
+from waypost.resources.domains.options.store import OPTIONS
 
 
 async def change(
@@ -27,13 +20,13 @@ async def change(
     async with deps.db.write() as tx:
         domain = await domain_store.get_for_update(tx, caller.account.id, domain_id)
         problems.raise_if_any()
-        before = await store.find(tx, domain_id)
+        before = await OPTIONS.find(tx, domain_id)
         caller.require_current(before)
         after = change.apply_to(before)
         if after == before:
             return before
         after = after._replace(updated_at=deps.clock())
-        await store.save(tx, domain_id, after)
+        await OPTIONS.save(tx, domain_id, after)
         changes = audit.compare(before._asdict(), after._asdict(), ignored=["updated_at"])
         item = Item(domain.id, domain.hostname)
         await audit.record(tx, caller.actor, "domain_options.updated", deps.clock(), item, changes=changes)

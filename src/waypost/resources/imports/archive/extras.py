@@ -11,11 +11,11 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources import links
-from waypost.resources.domains.app_links import account_data as app_links_of_account
 from waypost.resources.domains.app_links.documents import to_texts
-from waypost.resources.domains.appearance import account_data as appearance_of_account
+from waypost.resources.domains.app_links.store import APP_LINKS
 from waypost.resources.domains.appearance.model import DomainAppearance
-from waypost.resources.domains.options import account_data as options_of_account
+from waypost.resources.domains.appearance.store import APPEARANCES
+from waypost.resources.domains.options.store import OPTIONS
 from waypost.resources.imports import store
 from waypost.resources.imports.archive.rows import (
     AppLinksRow,
@@ -55,31 +55,30 @@ async def add_app_links(account: TargetAccount, rows: Rows, done: PageReport, tx
         elif problems:
             place, [message, *_] = next(iter(problems.errors.items()))
             done.warn(f"App links are left out. {place}: {message}", row.hostname)
-        elif hostname := await app_links_of_account.add(tx, account.account_id, host.domain_id, texts):
+        elif any(texts) and (
+            hostname := await APP_LINKS.add(tx, account.account_id, host.domain_id, texts, version=new_id())
+        ):
             await account.deps.routes.changed(tx, [hostname])
 
 
 async def add_domain_options(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     """Where they were never changed here."""
     for row in parse_rows(DomainOptionsRow, rows, "options of a domain", done.warn):
-        host, options = account.get(row.hostname, done), row.options
+        host, options = account.get(row.hostname, done), row.options._replace(updated_at=account.deps.clock())
         if host.domain_id is None:
             done.warn("Options are left out: the account does not have their domain", row.hostname)
-        elif hostname := await options_of_account.add(
-            tx, account.account_id, host.domain_id, options, account.deps.clock
-        ):
+        elif hostname := await OPTIONS.add(tx, account.account_id, host.domain_id, options):
             await account.deps.routes.host_changed(tx, hostname)  # and what is cached of its links
 
 
 async def add_domain_appearances(account: TargetAccount, rows: Rows, done: PageReport, tx: Tx) -> None:
     """Where it was never changed here."""
     for row in parse_rows(DomainAppearanceRow, rows, "appearance of a domain", done.warn):
-        host, appearance = account.get(row.hostname, done), row.apply_to(DomainAppearance())
+        host = account.get(row.hostname, done)
+        appearance = row.apply_to(DomainAppearance(updated_at=account.deps.clock()))
         if host.domain_id is None:
             done.warn("An appearance is left out: the account does not have its domain", row.hostname)
-        elif hostname := await appearance_of_account.add(
-            tx, account.account_id, host.domain_id, appearance, account.deps.clock()
-        ):
+        elif hostname := await APPEARANCES.add(tx, account.account_id, host.domain_id, appearance):
             await account.deps.routes.host_changed(tx, hostname)  # and what is cached of its links
 
 
