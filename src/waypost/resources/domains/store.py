@@ -1,16 +1,16 @@
 """SQL for the API and the commands. A unique index decides which account has a hostname."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Result, Select, delete, func, or_, select, update
+from sqlalchemy import Select, delete, func, or_, select, update
 
 from waypost.accounts import email_subquery
 from waypost.database import Tx, upsert
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains.app_links.model import domain_app_links
 from waypost.resources.domains.appearance.model import domain_appearances
@@ -47,12 +47,13 @@ async def find_failed(tx: Tx, account_id: UUID, limit: int) -> list[Domain]:
 
 
 async def get(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
-    return _domain(await tx.execute(_select(account_id, domain_id)))
+    """Raises NotFound."""
+    return Domain(*or_not_found((await tx.execute(_select(account_id, domain_id))).one_or_none()))
 
 
 async def get_for_update(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
     """Lock the domain, also against changes of its number of links, and return it. Raises NotFound."""
-    return _domain(await tx.execute(_select(account_id, domain_id).with_for_update()))
+    return Domain(*or_not_found((await tx.execute(_select(account_id, domain_id).with_for_update())).one_or_none()))
 
 
 async def find_by_hostname_for_update(tx: Tx, hostname: str) -> Domain | None:
@@ -131,10 +132,3 @@ async def delete_rows(tx: Tx, domain_id: UUID) -> None:
 
 def _select(account_id: UUID, domain_id: UUID) -> Select[Any]:
     return DOMAIN.where(domains.c.id == domain_id, domains.c.account_id == account_id)
-
-
-def _domain(result: Result[Any]) -> Domain:
-    row: Sequence[Any] | None = result.one_or_none()
-    if row is None:
-        raise NotFound
-    return Domain(*row)

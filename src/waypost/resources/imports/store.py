@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, insert, select, update
 
 from waypost.database import Ciphertext, Tx, bulk
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import or_not_found
 from waypost.resources.imports.model import (
     COLUMNS,
     TURN_JOB,
@@ -41,10 +41,8 @@ async def find(tx: Tx, import_id: UUID) -> Import | None:
 
 async def get(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
     """Raises NotFound, also for an import of another account."""
-    found = await find(tx, import_id)
-    if found is None or found.account_id != account_id:
-        raise NotFound
-    return found
+    query = select(*COLUMNS).where(_import.id == import_id, _import.account_id == account_id)
+    return Import(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def lock(tx: Tx, import_id: UUID) -> Import | None:

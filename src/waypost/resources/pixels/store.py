@@ -15,8 +15,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
-from waypost.database import Ciphertext, Result, Tx, bulk
-from waypost.kit.errors import NotFound
+from waypost.database import Ciphertext, Tx, bulk
+from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
 
@@ -34,7 +34,8 @@ async def add(tx: Tx, pixel: Pixel, secrets: Mapping[str, Ciphertext | None]) ->
 
 async def get(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel:
     """Raises NotFound."""
-    return _pixel(await tx.execute(_PIXELS.where(*_match(account_id, pixel_id))))
+    rows = await tx.execute(_PIXELS.where(*_match(account_id, pixel_id)))
+    return Pixel(*or_not_found(rows.one_or_none()))
 
 
 async def find_token(tx: Tx, account_id: UUID, pixel_id: UUID) -> Ciphertext | None:
@@ -43,7 +44,8 @@ async def find_token(tx: Tx, account_id: UUID, pixel_id: UUID) -> Ciphertext | N
 
 async def lock(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel:
     """Lock and return the pixel: until the transaction ends, it is not attached to links. Raises NotFound."""
-    return _pixel(await tx.execute(_PIXELS.where(*_match(account_id, pixel_id)).with_for_update()))
+    rows = await tx.execute(_PIXELS.where(*_match(account_id, pixel_id)).with_for_update())
+    return Pixel(*or_not_found(rows.one_or_none()))
 
 
 async def list_page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Pixel], int]:
@@ -132,13 +134,6 @@ async def detach_from_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
 
 def _match(account_id: UUID, pixel_id: UUID) -> Sequence[ColumnElement[bool]]:
     return pixels.c.id == pixel_id, pixels.c.account_id == account_id
-
-
-def _pixel(result: Result[Any]) -> Pixel:
-    row: Sequence[Any] | None = result.one_or_none()
-    if row is None:
-        raise NotFound
-    return Pixel(*row)
 
 
 def _select_own_ids(account_id: UUID, ids: Collection[UUID]) -> Select[Any]:

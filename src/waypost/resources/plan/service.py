@@ -17,7 +17,7 @@ from waypost.accounts import Account, changing_callers, lock_account
 from waypost.accounts import store as accounts_store
 from waypost.database import Tx
 from waypost.kit import signing
-from waypost.kit.errors import BadRequest, NotFound, Unavailable
+from waypost.kit.errors import BadRequest, NotFound, Unavailable, or_not_found
 from waypost.resources.plan import rules, store
 from waypost.resources.plan.deps import Deps
 from waypost.resources.plan.model import StripeCustomer
@@ -69,9 +69,7 @@ async def create_checkout(deps: Deps, account: Account, price_id: str) -> str:
 
 async def open_portal(deps: Deps, account: Account) -> str:
     """Return the URL to manage a subscription at. Raises NotFound without a customer, and StripeUnavailable."""
-    customer = await find_customer(deps, account)
-    if customer is None:
-        raise NotFound
+    customer = or_not_found(await find_customer(deps, account))
     fields = {"customer": customer.customer_id, "return_url": f"{deps.base_url}/plan"}
     session = await _require_stripe(deps).post("billing_portal", "sessions", fields=fields)
     return str(session["url"])
@@ -228,6 +226,4 @@ def _read_event(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
 
 def _require_stripe(deps: Deps) -> Stripe:
     """Raises NotFound."""
-    if deps.stripe is None:
-        raise NotFound
-    return deps.stripe
+    return or_not_found(deps.stripe)

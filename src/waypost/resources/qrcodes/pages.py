@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, NotFound, PaymentRequired
+from waypost.kit.errors import Invalid, PaymentRequired, or_not_found
 from waypost.resources import domains, links
 from waypost.resources.links import page_header, routing
 from waypost.resources.qrcodes import images, presets, service
@@ -140,9 +140,7 @@ class DesignPages(Pages[Deps]):
     async def _domain_of(self, call: PageCall) -> UUID:
         async with self._deps.db.read() as tx:
             link = await links.get(tx, call.session.account.id, call.id)
-        if link.domain_id is None:
-            raise NotFound
-        return link.domain_id
+        return or_not_found(link.domain_id)
 
     async def _code(self, call: PageCall) -> QrCode:
         return await service.get(self._deps, call.session, call.id)

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, select, text
 
 from waypost import accounts, audit
 from waypost.database import Id, Instant, Tx
-from waypost.kit.errors import NotFound, Problems
+from waypost.kit.errors import Problems, or_not_found
 from waypost.resources.domains.logos import store as logos
 from waypost.resources.links import SHORT_LINKS, lock
 from waypost.resources.qrcodes import images
@@ -86,18 +86,14 @@ async def find_target(
     """Return the account that has the link, the link in the code, and its logo. Raises NotFound for a deleted link."""
     async with deps.db.point_read() as tx:
         row = (await tx.execute(_FIND_TARGET, {"link_id": link_id_of(code_id)})).one_or_none()
-        if row is None:
-            raise NotFound
-        account_id, domain_id, hostname, slug = row
+        account_id, domain_id, hostname, slug = or_not_found(row)
         logo = await logos.find_of_link(tx, account_id, domain_id) if has_logo else None
     return account_id, CodeTarget(hostname, slug), logo
 
 
 async def _get(tx: Tx, caller: accounts.Caller, link_id: UUID) -> QrCode:
     row = (await tx.execute(_FIND, {"link_id": link_id, "account_id": caller.account.id})).one_or_none()
-    if row is None:
-        raise NotFound
-    domain_id, hostname, slug, created_at, *style, updated_at, scans = row
+    domain_id, hostname, slug, created_at, *style, updated_at, scans = or_not_found(row)
     code_style = CodeStyle(*style) if updated_at else CodeStyle()
     logo = await logos.find_of_link(tx, caller.account.id, domain_id)
     return QrCode(link_id, CodeTarget(hostname, slug), code_style, logo, scans, created_at, updated_at or created_at)

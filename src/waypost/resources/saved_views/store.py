@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
 from waypost.database import Tx
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import or_not_found
 from waypost.resources.saved_views.model import SavedView, saved_views
 
 _c = saved_views.c
@@ -26,10 +26,7 @@ async def list_shown(tx: Tx, account_id: UUID, person_id: UUID) -> list[SavedVie
 async def get(tx: Tx, account_id: UUID, person_id: UUID, id_: UUID) -> SavedView:
     """Raises NotFound, also for a view of another person."""
     query = select(*_COLUMNS).where(_c.id == id_, *_is_shown(account_id, person_id))
-    row = (await tx.execute(query)).one_or_none()
-    if row is None:
-        raise NotFound
-    return SavedView(*row)
+    return SavedView(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def rename(tx: Tx, id_: UUID, name: str) -> None:

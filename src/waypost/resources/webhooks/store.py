@@ -11,8 +11,8 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, case, delete, func, insert, select, union_all, update
 
-from waypost.database import Ciphertext, Result, Tx
-from waypost.kit.errors import NotFound
+from waypost.database import Ciphertext, Tx
+from waypost.kit.errors import NotFound, or_not_found
 from waypost.kit.pagination import PageRequest
 from waypost.resources.webhooks.model import (
     Delivery,
@@ -44,13 +44,14 @@ async def add(tx: Tx, webhook: Webhook, secret: Ciphertext) -> None:
 
 async def get(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
     """Raises NotFound."""
-    return Webhook(*_require_row(await tx.execute(_WEBHOOK_QUERY.where(*_match(account_id, webhook_id)))))
+    rows = await tx.execute(_WEBHOOK_QUERY.where(*_match(account_id, webhook_id)))
+    return Webhook(*or_not_found(rows.one_or_none()))
 
 
 async def lock(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
     """Return the webhook, which cannot be deleted until the transaction ends. Raises NotFound."""
-    query = _WEBHOOK_QUERY.where(*_match(account_id, webhook_id))
-    return Webhook(*_require_row(await tx.execute(query.with_for_update(read=True, key_share=True))))
+    query = _WEBHOOK_QUERY.where(*_match(account_id, webhook_id)).with_for_update(read=True, key_share=True)
+    return Webhook(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def list_page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Webhook], int]:
@@ -129,13 +130,13 @@ async def find_newest_deliveries(tx: Tx, webhook_ids: Sequence[UUID], count: int
 async def get_bodies(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> DeliveryBodies:
     """Raises NotFound."""
     query = select(_deliveries.body, _deliveries.response_body).where(*_match_delivery(webhook_id, delivery_id))
-    return DeliveryBodies(*_require_row(await tx.execute(query)))
+    return DeliveryBodies(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def get_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """Raises NotFound."""
     query = _DELIVERY_QUERY.where(*_match_delivery(webhook_id, delivery_id))
-    return Delivery(*_require_row(await tx.execute(query)))
+    return Delivery(*or_not_found((await tx.execute(query)).one_or_none()))
 
 
 async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -> None:
@@ -160,10 +161,3 @@ def _match(account_id: UUID, webhook_id: UUID) -> Sequence[ColumnElement[bool]]:
 
 def _match_delivery(webhook_id: UUID, delivery_id: UUID) -> Sequence[ColumnElement[bool]]:
     return _deliveries.id == delivery_id, _deliveries.webhook_id == webhook_id
-
-
-def _require_row(result: Result[Any]) -> Sequence[Any]:
-    row = result.one_or_none()
-    if row is None:
-        raise NotFound
-    return row

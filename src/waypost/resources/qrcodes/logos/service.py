@@ -7,7 +7,7 @@ from uuid import UUID
 
 from waypost import accounts, audit
 from waypost.database import Tx
-from waypost.kit.errors import NotFound, Problems
+from waypost.kit.errors import Problems, or_not_found
 from waypost.kit.fields import parse
 from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store
@@ -21,10 +21,7 @@ async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> st
     async with deps.db.read() as tx:
         if domain_id:
             await domains.get(tx, caller.account.id, domain_id)
-        logo = await store.find(tx, domain_id or caller.account.id)
-    if logo is None:
-        raise NotFound
-    return logo
+        return or_not_found(await store.find(tx, domain_id or caller.account.id))
 
 
 async def upload(
@@ -78,9 +75,7 @@ async def delete(deps: Deps, caller: accounts.Caller, domain_id: UUID | None = N
     """Codes with this logo are drawn with that of the account, or without one. Raises NotFound."""
     async with deps.db.write() as tx:
         item = await _lock(tx, caller, domain_id)
-        before = await store.find(tx, domain_id or caller.account.id)
-        if before is None:
-            raise NotFound
+        before = or_not_found(await store.find(tx, domain_id or caller.account.id))
         caller.require_current(before)
         await store.delete_of_owner(tx, domain_id or caller.account.id)
         await audit.record(tx, caller.actor, "logo.deleted", deps.clock(), item)
