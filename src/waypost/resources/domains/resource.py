@@ -8,9 +8,6 @@ from uuid import UUID
 from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
 from waypost.resources.domains import account_data
-from waypost.resources.domains.app_links.account_data import read_app_links
-from waypost.resources.domains.appearance.account_data import read_appearances
-from waypost.resources.domains.options.account_data import read_options
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
@@ -97,9 +94,9 @@ RESOURCE = Resource(
     worker_parts=_worker_parts,
     exported_rows={
         "domains.ndjson": account_data.read_domains,
-        "app_links.ndjson": read_app_links,
-        "domain_options.ndjson": read_options,
-        "domain_appearances.ndjson": read_appearances,
+        "app_links.ndjson": account_data.read_app_links,
+        "domain_options.ndjson": account_data.read_options,
+        "domain_appearances.ndjson": account_data.read_appearances,
     },
     delete=_delete,
 )

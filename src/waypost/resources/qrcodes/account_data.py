@@ -1,5 +1,6 @@
-"""The styles of the QR codes of one account: exported and imported."""
+"""The styles and logos of the QR codes of one account: exported and imported."""
 
+from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import astuple
 from datetime import datetime
@@ -10,8 +11,11 @@ from sqlalchemy import select
 
 from waypost.context import Context
 from waypost.database import NamedRow, Tx, bulk
-from waypost.kit.clock import microseconds
+from waypost.kit.clock import microseconds, timestamp
+from waypost.kit.errors import NotFound
 from waypost.kit.json_object import json_value
+from waypost.resources.domains import store as domains
+from waypost.resources.domains.logos import store as logos
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle
@@ -38,3 +42,26 @@ async def add_styles(tx: Tx, styles: Sequence[tuple[UUID, CodeStyle, datetime]])
     """Set the styles of links whose codes have the default style."""
     rows = sorted((link_id.bytes, *astuple(style), microseconds(at)) for link_id, style, at in styles)
     await bulk.insert(tx, qr_styles, rows, on_conflict="ON CONFLICT (link_id) DO NOTHING")
+
+
+async def read_logos(context: Context, account_id: UUID) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield one logo at a time, with the hostname of its domain, or None for that of the account."""
+    async with context.db.read() as tx:
+        found = await logos.list_of_account(tx, account_id)
+    for logo, hostname in found:
+        async with context.db.read() as tx:
+            content = await logos.read(tx, logo.name)
+        if content is not None:
+            image = b64encode(content).decode()
+            yield [{"hostname": hostname, "image": image, "updated_at": timestamp(logo.updated_at)}]
+
+
+async def add_logo(tx: Tx, account_id: UUID, logo: logos.Logo, content: bytes) -> None:
+    """Set the logo, if there is none. One of a domain that was deleted meanwhile is left out."""
+    if logo.owner_id != account_id:
+        try:
+            await domains.get_for_update(tx, account_id, logo.owner_id)
+        except NotFound:
+            return
+    if await logos.find(tx, logo.owner_id) is None:
+        await logos.save(tx, account_id, logo, content)

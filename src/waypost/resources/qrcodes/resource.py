@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from waypost.resource import Resource, Web, deletes_rows
 from waypost.resources.domains.logos.model import logos
 from waypost.resources.qrcodes import account_data, delete_for_links
-from waypost.resources.qrcodes.logos.account_data import read_logos
 
 if TYPE_CHECKING:
     from waypost.web import Endpoints
@@ -32,7 +31,7 @@ def _endpoints(web: Web) -> "Endpoints":
 RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
-    exported_rows={"logos.ndjson": read_logos, "qr_styles.ndjson": account_data.read_styles},
+    exported_rows={"logos.ndjson": account_data.read_logos, "qr_styles.ndjson": account_data.read_styles},
     delete=deletes_rows(logos),
     delete_of_links=delete_for_links,
 )

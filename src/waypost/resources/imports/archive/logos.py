@@ -10,7 +10,7 @@ from waypost.resources.imports.archive.rows import LogoRow, Rows, parse_rows
 from waypost.resources.imports.archive.target import TargetAccount
 from waypost.resources.imports.page_plan import PagePlan
 from waypost.resources.links.images.media import BadImage
-from waypost.resources.qrcodes.logos import account_data
+from waypost.resources.qrcodes.account_data import add_logo
 
 
 async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
@@ -37,6 +37,6 @@ async def plan(account: TargetAccount, rows: Rows, page: PagePlan) -> None:
 
 async def _add(account: TargetAccount, logos: Sequence[tuple[Logo, bytes]], hosts: Sequence[str], tx: Tx) -> None:
     for logo, content in logos:
-        await account_data.add(tx, account.account_id, logo, content)
+        await add_logo(tx, account.account_id, logo, content)
     for host in hosts:
         await account.deps.routes.host_changed(tx, host)
