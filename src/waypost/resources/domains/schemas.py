@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc, doc_as, field
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, UriText, UrlText
 from waypost.kit.json_object import json_object
 from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
@@ -78,18 +78,8 @@ class DomainJson(TypedDict):
             {"name": "go.brand.com", "type": "CNAME", "value": "go.example.com"},
         ),
     ]
-    root_url: Annotated[
-        UriText | None,
-        doc("URL for visitors who open the domain without a slug; null for an error page", "https://brand.com/"),
-    ]
-    not_found_url: Annotated[
-        UriText | None,
-        doc(
-            "URL for visitors of unknown, expired or disabled links of the domain; null for an error page",
-            None,
-            "https://brand.com/lost",
-        ),
-    ]
+    root_url: Annotated[UriText | None, doc_as(DomainChange, "root_url", "https://brand.com/")]
+    not_found_url: Annotated[UriText | None, doc_as(DomainChange, "not_found_url", None, "https://brand.com/lost")]
     links_count: Annotated[int, doc("Number of links on the domain", 12)]
     tls: Annotated[TlsJson, doc("HTTPS certificate of the domain")]
     created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]

@@ -26,6 +26,7 @@ from waypost.resources.qrcodes.style import (
     CodeStyle,
     ErrorCorrection,
     FrameStyle,
+    ImageFormat,
     ModuleStyle,
 )
 
@@ -94,43 +95,31 @@ def _from_text(name: str, value: str) -> Any:
     return value if number is None else float(value) if number[1] else int(value)
 
 
+def _url(image_format: ImageFormat, what: str) -> Any:
+    path = f"/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/{image_format}"
+    example = f"https://go.example.com{path}?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s"
+    return doc(f"Signed URL of the {what}; use it unchanged", example)
+
+
 class QrCodeJson(TypedDict):
     id: Annotated[IdText, doc("ID", "01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38")]
     link_id: Annotated[IdText, doc("ID of the link", "01a1fbb2-2855-72ee-8e77-c161c4205e89")]
-    foreground: Annotated[str, doc("Color of the code, such as #000 or #000000", "#1d3557")]
-    background: Annotated[str, doc("Background color, such as #fff or #ffffff", "#ffffff")]
+    foreground: Annotated[str, doc_as(NewStyle, "foreground", "#1d3557")]
+    background: Annotated[str, doc_as(NewStyle, "background", "#ffffff")]
     level: Annotated[ErrorCorrection, doc("Error correction of the image, which a logo raises as needed", "Q")]
-    style: Annotated[ModuleStyle, doc("Shape of the modules", "dots")]
-    size: Annotated[int, doc("Width and height of the PNG image in pixels", 512)]
-    margin: Annotated[int, doc("Empty space around the code, in modules. The standard is 4.", 4)]
-    width_mm: Annotated[int, doc("Width of the PDF in millimeters", 40)]
+    style: Annotated[ModuleStyle, doc_as(NewStyle, "style", "dots")]
+    size: Annotated[int, doc_as(NewStyle, "size")]
+    margin: Annotated[int, doc_as(NewStyle, "margin")]
+    width_mm: Annotated[int, doc_as(NewStyle, "width_mm")]
     logo: Annotated[bool, doc_as(NewStyle, "logo")]
     logo_size: Annotated[float, doc_as(NewStyle, "logo_size")]
     frame: Annotated[FrameStyle, doc_as(NewStyle, "frame")]
     frame_text: Annotated[str, doc_as(NewStyle, "frame_text")]
     warnings: Annotated[list[str], doc("Why scanners may not read the code", [], ["The colors have little contrast."])]
     scans: Annotated[int, doc("Number of scans of the code", 33)]
-    image_url: Annotated[
-        UriText,
-        doc(
-            "Signed URL of the PNG image; use it unchanged",
-            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/png?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
-        ),
-    ]
-    svg_url: Annotated[
-        UriText,
-        doc(
-            "Signed URL of the SVG image; use it unchanged",
-            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/svg?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
-        ),
-    ]
-    pdf_url: Annotated[
-        UriText,
-        doc(
-            "Signed URL of the PDF file, which is drawn in lines and areas for print; use it unchanged",
-            "https://go.example.com/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/pdf?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s",
-        ),
-    ]
+    image_url: Annotated[UriText, _url("png", "PNG image")]
+    svg_url: Annotated[UriText, _url("svg", "SVG image")]
+    pdf_url: Annotated[UriText, _url("pdf", "PDF file, which is drawn in lines and areas for print")]
     created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
     updated_at: Annotated[TimestampText, doc("Time of the last change", "2026-11-20T02:56:16.123456Z")]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from typing_extensions import TypedDict
 
-from waypost.kit.docs import doc, field
+from waypost.kit.docs import doc_as, field
 from waypost.kit.fields import Body
 from waypost.resources.domains.app_links.documents import load
 from waypost.resources.domains.app_links.model import AppLinksTexts
@@ -39,16 +39,13 @@ class AppLinksFields(Body):
 
 class AppLinksJson(TypedDict):
     apple_app_site_association: Annotated[
-        dict[str, Any] | None,
-        doc(
-            "Document for iOS and macOS, at most 128 KiB; null if there is none",
-            {"applinks": {"details": [{"appIDs": ["ABCDE12345.com.example.app"], "components": [{"/": "/*"}]}]}},
-        ),
+        dict[str, Any] | None, doc_as(AppLinksFields, "apple_app_site_association", APPLE_EXAMPLE)
     ]
     assetlinks: Annotated[
         list[Any] | None,
-        doc(
-            "Document for Android: a list of statements, at most 128 KiB; null if there is none",
+        doc_as(
+            AppLinksFields,
+            "assetlinks",
             None,
             [{"relation": ["delegate_permission/common.handle_all_urls"], "target": {"namespace": "web"}}],
         ),
