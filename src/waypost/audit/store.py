@@ -19,7 +19,6 @@ MAX_SCANNED = 5_000
 """Entries that are read for a page whose filters have no index."""
 _RECENT = 1_000
 _MAX_CHANGES = 30
-_RANDOM_BITS = 80
 _LOWEST, _HIGHEST = UUID(int=0), UUID(int=(1 << 128) - 1)
 _INDEXED = ("item_id", "actor_id", "action")  # the first one of a filter is used
 _FILTERED = (*_INDEXED, "actor_type")

@@ -15,6 +15,7 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import IdText, TimestampText, text_problem
 from waypost.kit.ids import parse_id
+from waypost.kit.json_object import json_object
 from waypost.kit.preferences import NO_DATE, Preferences
 
 FILTERS = ("by", "action", "item", "text", "since", "until")
@@ -37,15 +38,8 @@ class EntryJson(TypedDict):
 
 
 def to_json(entry: AuditEntry) -> EntryJson:
-    return {
-        "id": str(entry.id),
-        "created_at": timestamp(entry.at),
-        "actor": entry.actor.to_json(),
-        "action": entry.action,
-        "item": {"id": _text(entry.item.id), "name": entry.item.name},
-        "changes": entry.changes,
-        "details": entry.details,
-    }
+    item = {"id": _text(entry.item.id), "name": entry.item.name}
+    return json_object(EntryJson, entry, created_at=entry.at, actor=entry.actor.to_json(), item=item)
 
 
 def to_cells(entry: AuditEntry) -> Iterable[Any]:

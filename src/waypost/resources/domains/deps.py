@@ -20,16 +20,6 @@ CheckUrl = Callable[[Url], Awaitable[None]]
 """Check that visitors may be redirected there. Raises NotPublic, Unsafe of `waypost.outbound`."""
 
 
-PointsHere = Callable[[str], Awaitable[bool]]
-"""Whether the DNS of a hostname points to this service."""
-
-FindFreeShare = Callable[[SlugStyle], Awaitable[float]]
-"""Which share of the slugs of a style is free, approximately."""
-
-FindAddresses = Callable[[], Awaitable[Sequence[str]]]
-"""The IP addresses of `cname_target`; none if they cannot be found."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Deps(Context):
     detach_links: DetachLinks
@@ -40,6 +30,9 @@ class WebDeps(Deps):
     """Dependencies of the API and the dashboard."""
 
     check_url: CheckUrl
-    points_here: PointsHere
-    find_addresses: FindAddresses
-    find_free_share: FindFreeShare
+    points_here: Callable[[str], Awaitable[bool]]
+    """Whether the DNS of a hostname points to this service."""
+    find_addresses: Callable[[], Awaitable[Sequence[str]]]
+    """The IP addresses of `cname_target`; none if they cannot be found."""
+    find_free_share: Callable[[SlugStyle], Awaitable[float]]
+    """Which share of the slugs of a style is free, approximately."""

@@ -91,6 +91,7 @@ class ShareChange(ShareFields):
     EXAMPLE: ClassVar = {"name": "Spring campaign 2026"}
 
 
+_URL = "https://go.example.com/share/m7Jw2l5Vx0aE8Qd1uZ4tR6yB9nK3cH5pS7fG2jL8wXo"
 _FromJson = TypedDict("_FromJson", {"from": Annotated[TimestampText | None, doc_as(ShareFields, "from_")]})
 
 
@@ -108,18 +109,12 @@ class ShareJson(_FromJson):
     expires_at: Annotated[TimestampText | None, doc_as(ShareFields, "expires_at", None)]
     hide_below: Annotated[int, doc_as(ShareFields, "hide_below")]
     embed_origins: Annotated[list[str], doc_as(ShareFields, "embed_origins")]
-    url: Annotated[
-        UriText | None,
-        doc(
-            "URL of the statistics; null unless the key has `links:write`",
-            "https://go.example.com/share/m7Jw2l5Vx0aE8Qd1uZ4tR6yB9nK3cH5pS7fG2jL8wXo",
-        ),
-    ]
+    url: Annotated[UriText | None, doc("URL of the statistics; null unless the key has `links:write`", _URL)]
     embed_url: Annotated[
         UriText | None,
         doc(
             "URL for a frame in pages of `embed_origins`; null without these, and unless the key has `links:write`",
-            "https://go.example.com/share/m7Jw2l5Vx0aE8Qd1uZ4tR6yB9nK3cH5pS7fG2jL8wXo/embed/pT4vLq9sX2mC7bN5kJ8hG3fD6wR1yZ0aQeUiOxVtBnM",
+            f"{_URL}/embed/pT4vLq9sX2mC7bN5kJ8hG3fD6wR1yZ0aQeUiOxVtBnM",
         ),
     ]
     created_at: Annotated[TimestampText, doc("Time of creation", "2026-11-20T02:56:16.123456Z")]
