@@ -16,9 +16,8 @@ from waypost.audit import store as audit_store
 from waypost.context import Context
 from waypost.installation import Finding
 from waypost.kit.ids import new_id
-from waypost.resources.operator import diagnosis
+from waypost.resources.operator import diagnosis, totals
 from waypost.resources.operator.model import ServiceReport, find_report, save_report
-from waypost.resources.operator.totals import ServiceTotals
 from waypost.version import VERSION, commit
 from waypost.worker import jobs
 
@@ -174,7 +173,7 @@ async def test_shows_the_service(place: WebApp) -> None:
     async with place.db.read() as tx:
         assert (await jobs.read_backlog(tx, place.clock())).pending == 1
     context = root_context(place)
-    await ServiceTotals(context).step()
+    await totals.renew(context)
     found = [Finding("spool", "ok", "empty"), Finding("clock", "failed", "<5 s> behind", "Synchronize it.")]
     found += [Finding("backup", "failed", "as it was then"), Finding("DNS", "ok", "one address", "Add another.")]
     async with place.db.write() as tx:
@@ -197,10 +196,10 @@ def root_context(place: WebApp) -> Context:
 
 async def test_counts_once_an_hour(place: WebApp) -> None:
     await root_of(place)
-    totals = ServiceTotals(root_context(place))
+    context = root_context(place)
 
     async def counted() -> ServiceReport:
-        await totals.step()
+        await totals.renew(context)
         async with place.db.read() as tx:
             report = await find_report(tx, "totals")
         assert report

@@ -34,15 +34,11 @@ async def is_running(tx: Tx) -> bool:
     return await jobs.is_pending(tx, _ID)
 
 
-class Diagnosis:
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    async def run(self, _job: jobs.Job) -> None:
-        findings = await _run_doctor()
-        report = ServiceReport(socket.gethostname(), self._context.clock(), findings)
-        async with self._context.db.write() as tx:
-            await save_report(tx, "diagnosis", report)
+async def run(context: Context, _job: jobs.Job) -> None:
+    findings = await _run_doctor()
+    report = ServiceReport(socket.gethostname(), context.clock(), findings)
+    async with context.db.write() as tx:
+        await save_report(tx, "diagnosis", report)
 
 
 async def _run_doctor() -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The parts of the operator's pages."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from waypost.resource import Resource, Web, Worker
@@ -30,12 +31,11 @@ def _endpoints(web: Web) -> "Endpoints":
 
 
 def _worker_parts(worker: Worker) -> WorkerParts:
-    from waypost.resources.operator import diagnosis
-    from waypost.resources.operator.totals import ServiceTotals
+    from waypost.resources.operator import diagnosis, totals
 
     context = worker.context
-    handlers = {diagnosis.JOB: diagnosis.Diagnosis(context).run}
-    return WorkerParts(periodic=[(60, ServiceTotals(context).step)], handlers=handlers)
+    handlers = {diagnosis.JOB: partial(diagnosis.run, context)}
+    return WorkerParts(periodic=[(60, partial(totals.renew, context))], handlers=handlers)
 
 
 RESOURCE = Resource(

@@ -21,45 +21,43 @@ _INTERVAL = timedelta(hours=1)
 _ACCOUNTS_AT_ONCE = 500
 
 
-class ServiceTotals:
-    def __init__(self, context: Context) -> None:
-        self._context = context
+async def renew(context: Context) -> bool:
+    """Count again if no worker did within the hour."""
+    now = context.clock()
+    async with context.db.read() as tx:
+        last = await find_report(tx, "totals")
+    if last is None or not last.at <= now < last.at + _INTERVAL:
+        report = ServiceReport(socket.gethostname(), now, await _count(context))
+        async with context.db.write() as tx:
+            await save_report(tx, "totals", report)
+    return False
 
-    async def step(self) -> bool:
-        """Count again if no worker did within the hour."""
-        now = self._context.clock()
-        async with self._context.db.read() as tx:
-            last = await find_report(tx, "totals")
-        if last is None or not last.at <= now < last.at + _INTERVAL:
-            report = ServiceReport(socket.gethostname(), now, await self._count())
-            async with self._context.db.write() as tx:
-                await save_report(tx, "totals", report)
-        return False
 
-    async def _count(self) -> dict[str, Any]:
-        today = day_of(self._context.clock())
-        days = range(today - DAYS + 1, today + 1)
-        async with self._context.db.read_long() as tx:
-            added = {"accounts": await account_list.count_added(tx, days), "links": await links.count_added(tx, days)}
-            stored = await certificates.count(tx)
-            ids = await account_list.list_ids(tx)
-        next_expiry = timestamp(stored.next_expiry) if stored.next_expiry else None
-        return {
-            "last_day": today,
-            **added,
-            "clicks": await self._count_clicks(ids, days),
-            "certificates": {**stored._asdict(), "next_expiry": next_expiry},
-        }
+async def _count(context: Context) -> dict[str, Any]:
+    today = day_of(context.clock())
+    days = range(today - DAYS + 1, today + 1)
+    async with context.db.read_long() as tx:
+        added = {"accounts": await account_list.count_added(tx, days), "links": await links.count_added(tx, days)}
+        stored = await certificates.count(tx)
+        ids = await account_list.list_ids(tx)
+    next_expiry = timestamp(stored.next_expiry) if stored.next_expiry else None
+    return {
+        "last_day": today,
+        **added,
+        "clicks": await _count_clicks(context, ids, days),
+        "certificates": {**stored._asdict(), "next_expiry": next_expiry},
+    }
 
-    async def _count_clicks(self, accounts: Sequence[UUID], days: Sequence[int]) -> list[int] | None:
-        """Return None while clicks are unavailable."""
-        clicks = Counter[int]()
-        try:
-            async with self._context.click_store.reader(self._context.db) as reader:
-                for start in range(0, len(accounts), _ACCOUNTS_AT_ONCE):
-                    some = accounts[start : start + _ACCOUNTS_AT_ONCE]
-                    for of_account in (await reader.clicks_per_day(some, days)).values():
-                        clicks.update(of_account)
-        except ClicksUnavailable:
-            return None
-        return [clicks[day] for day in days]
+
+async def _count_clicks(context: Context, accounts: Sequence[UUID], days: Sequence[int]) -> list[int] | None:
+    """Return None while clicks are unavailable."""
+    clicks = Counter[int]()
+    try:
+        async with context.click_store.reader(context.db) as reader:
+            for start in range(0, len(accounts), _ACCOUNTS_AT_ONCE):
+                some = accounts[start : start + _ACCOUNTS_AT_ONCE]
+                for of_account in (await reader.clicks_per_day(some, days)).values():
+                    clicks.update(of_account)
+    except ClicksUnavailable:
+        return None
+    return [clicks[day] for day in days]
