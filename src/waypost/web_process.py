@@ -99,6 +99,6 @@ async def _show_welcome(settings: Settings, db: Database, token: int, server: We
 
 
 async def _tls_context(settings: Settings, web: "WebProcess") -> "ssl.SSLContext":
-    from waypost.resources.domains.certificates.listener import tls_context
+    from waypost.resources.domains.certificates.contexts import tls_context
 
     return await tls_context(settings, web.db, KeyRing.from_setting(secret_text(settings)), web.tasks)

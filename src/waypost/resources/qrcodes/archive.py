@@ -11,7 +11,7 @@ from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.file_names import CSV, FileNames
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.resources.qrcodes.model import SelectedCode
-from waypost.resources.qrcodes.selected_codes import read_codes
+from waypost.resources.qrcodes.selection import read_codes
 from waypost.resources.qrcodes.style import ImageFormat, style_text
 
 ARCHIVE, ZIP = "qr-codes.zip", "application/zip"

@@ -9,7 +9,7 @@ from waypost.resources.qrcodes.drawing.label import add_label
 from waypost.resources.qrcodes.drawing.pdf_file import PdfFile
 from waypost.resources.qrcodes.labels import A4, SheetSettings
 from waypost.resources.qrcodes.layout import Box
-from waypost.resources.qrcodes.selected_codes import read_codes
+from waypost.resources.qrcodes.selection import read_codes
 
 
 async def write_sheet(deps: Deps, account: UUID, ids: Sequence[UUID], sheet: SheetSettings) -> AsyncIterator[bytes]:

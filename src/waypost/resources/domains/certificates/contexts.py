@@ -4,6 +4,8 @@ A handshake with an unknown hostname is rejected with the alert `unrecognized_na
 hostname gets the certificate of the service's own host. TLS is 1.2 or later, for HTTP/1.1.
 """
 
+import asyncio
+import contextlib
 import os
 import ssl
 from collections import OrderedDict
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import structlog
@@ -18,8 +21,11 @@ from sqlalchemy import func, select
 
 from waypost.database import Ciphertext, Database, KeyRing
 from waypost.database.secrets import DecryptionFailed
+from waypost.kit.errors import Unavailable
 from waypost.resources.domains.certificates.store import where_served
 from waypost.resources.domains.model import certificates
+from waypost.settings import Settings
+from waypost.worker.loop import every
 
 MAX_CONTEXTS = 1_000
 """Contexts in memory, about 40 KiB each. Creating one takes a millisecond."""
@@ -164,6 +170,18 @@ class ContextRefresher:
             self._contexts.drop(row.hostname)
         else:
             self._contexts.put(row.hostname, row.id, row.chain, row.key)
+
+
+async def tls_context(
+    settings: Settings, db: Database, key_ring: KeyRing, tasks: "list[asyncio.Task[None]]"
+) -> ssl.SSLContext:
+    """The TLS context of this process's listener. A task added to `tasks` keeps it up to date."""
+    contexts = TlsContexts(key_ring, urlsplit(settings.base_url).hostname or "")
+    refresher = ContextRefresher(db, contexts)
+    with contextlib.suppress(Unavailable):  # the task logs it and tries again
+        await refresher.refresh()
+    tasks.append(asyncio.create_task(every(1, refresher.refresh)))
+    return contexts.listening
 
 
 def _listening_context(choose: _Choose) -> ssl.SSLContext:
