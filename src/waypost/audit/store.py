@@ -52,12 +52,27 @@ async def record(
     *,
     changes: Changes | None = None,
     details: Mapping[str, Any] | None = None,
+    entry_id: UUID | None = None,
 ) -> None:
     """Write an entry in the transaction of the change. Never pass a secret.
 
-    `changes`: see `changes.compare`. Those beyond the first ones are left out.
+    `changes`: see `changes.compare`. Those beyond the first ones are left out. `entry_id`: a `new_entry_id(now)`.
     """
-    await tx.execute(_INSERT, _row(new_entry_id(now), actor, action, now, item, changes, details))
+    row = {
+        "account_id": actor.account_id,
+        "id": entry_id or new_entry_id(now),
+        "at": now,
+        "actor_type": actor.type,
+        "actor_id": actor.id,
+        "actor_name": shorten(actor.name, MAX_TEXT),
+        "ip": actor.ip or None,
+        "action": action,
+        "item_id": item.id,
+        "item": shorten(item.name, MAX_TEXT),
+        "changes": dict(list(changes.items())[:_MAX_CHANGES]) if changes else None,
+        "details": _bounded(details) if details else None,
+    }
+    await tx.execute(_INSERT, row)
 
 
 async def record_progress(
@@ -77,7 +92,7 @@ async def record_progress(
     own = _entries.account_id == actor.account_id, _entries.id == entry_id
     written = (await tx.execute(select(_entries.details).where(*own))).one_or_none()
     if written is None:
-        await tx.execute(_INSERT, _row(entry_id, actor, action, at, item, None, details))
+        await record(tx, actor, action, at, item, details=details, entry_id=entry_id)
     else:
         merged = {**(written.details or {}), **details}
         await tx.execute(update(audit_entries).where(*own).values(details=merged or None))
@@ -146,31 +161,6 @@ async def find_oldest_after(tx: Tx, account_id: UUID) -> tuple[UUID, datetime] |
     query = select(_entries.account_id, _entries.at).where(_entries.account_id > account_id)
     row = (await tx.execute(query.order_by(_entries.account_id, _entries.id).limit(1))).first()
     return None if row is None else (row.account_id, row.at)
-
-
-def _row(
-    entry_id: UUID,
-    actor: Actor,
-    action: AuditAction,
-    at: datetime,
-    item: Item,
-    changes: Changes | None,
-    details: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    return {
-        "account_id": actor.account_id,
-        "id": entry_id,
-        "at": at,
-        "actor_type": actor.type,
-        "actor_id": actor.id,
-        "actor_name": shorten(actor.name, MAX_TEXT),
-        "ip": actor.ip or None,
-        "action": action,
-        "item_id": item.id,
-        "item": shorten(item.name, MAX_TEXT),
-        "changes": dict(list(changes.items())[:_MAX_CHANGES]) if changes else None,
-        "details": _bounded(details) if details else None,
-    }
 
 
 def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:

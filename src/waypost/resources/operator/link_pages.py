@@ -35,10 +35,7 @@ class OperatorPages(PersonPages):
             self.form("/operator/links/{id}/dismiss", self.dismiss, "operator", show),
         ]
 
-    async def list_reports(self, call: PageCall) -> Response:
-        return await self._render_reports(call)
-
-    async def _render_reports(self, call: PageCall, form: Form = BLANK) -> Response:
+    async def list_reports(self, call: PageCall, form: Form = BLANK) -> Response:
         after = parse_id(call.query("after"))
         async with self._deps.db.read() as tx:
             found = await reports.list_open(tx, after, _PER_PAGE + 1)
@@ -67,7 +64,7 @@ class OperatorPages(PersonPages):
             link_id = await links.find_by_url(tx, url)
         if link_id is None:
             problem = {"url": ["There is no link with this short URL."]}
-            return await self._render_reports(call, Form({"url": url}, problem))
+            return await self.list_reports(call, Form({"url": url}, problem))
         return redirect(f"/operator/links/{link_id}")
 
     async def _find_link(self, call: PageCall) -> dict[str, Any]:

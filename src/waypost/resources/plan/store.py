@@ -8,12 +8,7 @@ from sqlalchemy import ColumnElement, delete, insert, select, update
 from waypost.database import Tx
 from waypost.resources.plan.model import StripeCustomer, stripe_checkouts, stripe_customers, stripe_events
 
-_CUSTOMER_COLUMNS = (
-    stripe_customers.c.account_id,
-    stripe_customers.c.customer_id,
-    stripe_customers.c.ends_at,
-    stripe_customers.c.version,
-)
+_CUSTOMER_COLUMNS = tuple(stripe_customers.c[name] for name in StripeCustomer.__dataclass_fields__)
 _EVENT_RETENTION = timedelta(days=30)  # Stripe retries for three days
 
 

@@ -3,10 +3,10 @@
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import bindparam, func, select
 
 from waypost import accounts, audit
-from waypost.database import Id, Instant, Tx
+from waypost.database import Tx, upsert
 from waypost.kit.errors import Problems, or_not_found
 from waypost.resources.domains.logos import store as logos
 from waypost.resources.links import SHORT_LINKS, lock
@@ -35,12 +35,6 @@ _FIND = (
 )
 _FIND_TARGET = select(_links.account_id, _links.domain_id, _links.hostname, _links.slug).where(_MATCH_LINK)
 
-_COLUMNS = ("link_id", *_STYLE, "updated_at")
-_SET = text(
-    f"INSERT INTO qr_styles ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
-    f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
-).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
-
 
 async def get(deps: Deps, caller: accounts.Caller, link_id: UUID) -> QrCode:
     """Return the code of a link. Raises NotFound, also for a deleted link and for one of another account."""
@@ -59,7 +53,9 @@ async def set_style(deps: Deps, caller: accounts.Caller, link_id: UUID, new: New
         await lock(tx, caller.account.id, link_id)
         code = await _get(tx, caller, link_id)
         caller.require_current(code)
-        await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
+        row = {"link_id": link_id, **asdict(style), "updated_at": now}
+        statement = upsert(tx, qr_styles).values(row)
+        await tx.execute(statement.on_conflict_do_update(index_elements=[qr_styles.c.link_id], set_=row))
         if changes := audit.compare(code.style, style):
             item = audit.Item(link_id, code.target.short_url(deps.shared_domain))
             await audit.record(tx, caller.actor, "qr_code.updated", now, item, changes=changes)

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, func, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
 
-from waypost.database import Ciphertext, Database, Id, Instant, Tx
+from waypost.database import Ciphertext, Database, Tx, upsert
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
@@ -29,11 +29,6 @@ _PAUSE = 0.05  # seconds for other writers
 RECENTLY_FAILED = "A recent attempt to obtain a certificate failed. Waypost will try again at {:%H:%M} UTC."
 
 _cert, _domain = certificates.c, domains.c
-_INSERT = text(
-    "INSERT INTO certificates (id, hostname, failures, due_at, is_own, updated_at)"
-    " VALUES (:id, :hostname, 0, :now, false, :now)"
-    " ON CONFLICT (hostname) DO NOTHING"
-).bindparams(bindparam("id", type_=Id), bindparam("hostname", type_=Text), bindparam("now", type_=Instant))
 
 
 class CertificateCount(NamedTuple):
@@ -74,7 +69,8 @@ async def set_served(tx: Tx, hostname: str, *, is_served: bool, clock: Clock) ->
 async def request(tx: Tx, hostname: str, now: datetime) -> None:
     """Request a certificate for the hostname. One that is still valid is kept."""
     await _lock_domain(tx, hostname)
-    await tx.execute(_INSERT, {"id": new_id(), "hostname": hostname, "now": now})
+    new = {"id": new_id(), "hostname": hostname, "failures": 0, "due_at": now, "is_own": False, "updated_at": now}
+    await tx.execute(upsert(tx, certificates).values(new).on_conflict_do_nothing(index_elements=[_cert.hostname]))
     query = select(_cert.chain, _cert.expires_at, _cert.failures, _cert.try_at).where(_cert.hostname == hostname)
     chain, expires_at, failures, try_at = (await tx.execute(query)).one()
     is_valid = chain is not None and expires_at > now

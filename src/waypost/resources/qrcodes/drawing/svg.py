@@ -91,7 +91,7 @@ def _outline(corners: list[Corner], origin: Module, *, is_round: bool) -> Iterat
         if along := (x - is_cut * into_x - at_x) if into_x else (y - is_cut * into_y - at_y):
             yield f"{'h' if into_x else 'v'}{along}"
         if is_cut:
-            yield f"a1 1 0 0 1{_two(into_x + out_x, into_y + out_y)}"
+            yield f"a1 1 0 0 1{_number(into_x + out_x)}{_number(into_y + out_y)}"
         at_x, at_y = x + is_cut * out_x, y + is_cut * out_y
         into_x, into_y = out_x, out_y
     yield "z"
@@ -106,10 +106,6 @@ def _dots(modules: list[Module], origin: Module) -> Iterator[str]:
         else:
             yield f"m{2 * (x - before[0])}{_number(2 * (y - before[1]))}{_DOT}"
         before = x, y
-
-
-def _two(x: int, y: int) -> str:
-    return f"{_number(x)}{_number(y)}"
 
 
 def _number(value: int) -> str:
