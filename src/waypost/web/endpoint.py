@@ -73,7 +73,8 @@ class Endpoint:
     respond: Callable[..., Awaitable[Any]]
     """Gets, in this order: dependencies, the caller, the ids and texts of the path, the valid fields of the body and
     the problems of the others, and the request if there are `parameters` of the query. Without a key: dependencies and
-    the request. Its docstring is the description in the document. Returns the response, or what `shows` is for.
+    the request. Its docstring is the description in the document. Returns the response, what `shows` is for, or None
+    for an answer without content.
     """
     summary: str
     scope: KeyScope | None
@@ -268,6 +269,8 @@ async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
 
 def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: object) -> Response:
     endpoint, shows = row.endpoint, row.endpoint.shows
+    if result is None:
+        return Response(status_code=204)
     if isinstance(result, Response) or shows is None:
         return cast("Response", result)
     if endpoint.method not in {"GET", "PATCH"}:  # RFC 9110 forbids an ETag after a PUT of other than what is stored

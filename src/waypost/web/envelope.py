@@ -129,10 +129,6 @@ def counted(rows: Sequence[Mapping[str, Any]], *statuses: str) -> JsonResponse:
     return JsonResponse({"data": rows, "meta": meta})
 
 
-def no_content() -> Response:
-    return Response(status_code=204)
-
-
 def error_response(error: errors.WaypostError) -> Response:
     status = status_of(error)
     if status in BARE:

@@ -24,7 +24,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     require_pagination,
 )
@@ -55,12 +54,11 @@ async def update(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
     return await service.change(deps, caller, domain_id, change, problems)
 
 
-async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> None:
     """Its links move to the shared domain immediately. Remove its DNS records too: while they point to this
     service, visitors see an error page.
     """
     await service.delete(deps, caller, domain_id)
-    return no_content()
 
 
 async def verify(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:

@@ -36,7 +36,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     parameter,
     read_pagination,
@@ -100,10 +99,9 @@ async def upsert(deps: Deps, caller: Caller, external_id: str, fields: LinkSync,
     return response
 
 
-async def delete(deps: Deps, caller: Caller, link_id: UUID) -> Response:
+async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
     """The short URL returns 404 immediately. Only this account can use the slug again."""
     await service.delete(deps, caller, link_id)
-    return no_content()
 
 
 _SHOWN = Representation(

@@ -27,7 +27,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     require_pagination,
 )
@@ -58,10 +57,9 @@ async def update(context: Context, caller: Caller, pixel_id: UUID, change: Pixel
     return await service.change(context, caller, pixel_id, change, problems)
 
 
-async def delete(context: Context, caller: Caller, pixel_id: UUID) -> Response:
+async def delete(context: Context, caller: Caller, pixel_id: UUID) -> None:
     """Its links keep working without it."""
     await service.delete(context, caller, pixel_id)
-    return no_content()
 
 
 async def results(context: Context, caller: Caller, pixel_id: UUID) -> Response:

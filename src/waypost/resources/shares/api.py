@@ -22,7 +22,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     require_pagination,
 )
@@ -55,10 +54,9 @@ async def update(deps: Deps, caller: Caller, share_id: UUID, change: ShareChange
     return await service.change(deps, caller, share_id, change, problems)
 
 
-async def delete(deps: Deps, caller: Caller, share_id: UUID) -> Response:
+async def delete(deps: Deps, caller: Caller, share_id: UUID) -> None:
     """Its URLs stop working at once."""
     await service.delete(deps, caller, share_id)
-    return no_content()
 
 
 def _show(deps: Deps, caller: Caller, share: Share) -> ShareJson:

@@ -19,7 +19,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     require_pagination,
 )
@@ -52,10 +51,9 @@ async def update(
     return await service.change(context, caller, template_id, change, problems)
 
 
-async def delete(context: Context, caller: Caller, template_id: UUID) -> Response:
+async def delete(context: Context, caller: Caller, template_id: UUID) -> None:
     """Links that it filled stay as they are."""
     await service.delete(context, caller, template_id)
-    return no_content()
 
 
 _SHOWN = Representation(

@@ -28,7 +28,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     parameter,
     read_pagination,
@@ -66,10 +65,9 @@ async def get(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
     return await service.get(deps, caller, webhook_id)
 
 
-async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
+async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     """Its pending deliveries are canceled."""
     await service.delete(deps, caller, webhook_id)
-    return no_content()
 
 
 async def list_deliveries(deps: Deps, caller: Caller, webhook_id: UUID, request: Request) -> Response:

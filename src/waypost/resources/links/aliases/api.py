@@ -10,7 +10,7 @@ from waypost.kit.errors import Problems
 from waypost.resources.links.aliases import service as alias_service
 from waypost.resources.links.aliases.schemas import AliasJson, NewAlias, to_json
 from waypost.resources.links.deps import Deps
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, no_content, paginated, require_pagination
+from waypost.web import PAGING, Data, Endpoint, Paginated, data, paginated, require_pagination
 
 _ALL = "/links/{id}/aliases"
 
@@ -28,10 +28,9 @@ async def create_alias(deps: Deps, caller: Caller, link_id: UUID, new: NewAlias,
     return data(to_json(await alias_service.add(deps, caller, link_id, new, problems)))
 
 
-async def delete_alias(deps: Deps, caller: Caller, link_id: UUID, alias_id: UUID) -> Response:
+async def delete_alias(deps: Deps, caller: Caller, link_id: UUID, alias_id: UUID) -> None:
     """The path returns 404 immediately, and can be used for another link."""
     await alias_service.delete(deps, caller, link_id, alias_id)
-    return no_content()
 
 
 ENDPOINTS = [

@@ -2,15 +2,13 @@
 
 from uuid import UUID
 
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.routing import service
 from waypost.resources.links.routing.change import RoutedLink
 from waypost.resources.links.routing.schemas import RoutingFields, RoutingJson, to_json
-from waypost.web import Data, Endpoint, Representation, no_content, read_json
+from waypost.web import Data, Endpoint, Representation, read_json
 
 _PATH = "/links/{id}/routing"
 
@@ -30,10 +28,9 @@ async def set_routing(
     return await service.save(deps, caller, link_id, fields, problems)
 
 
-async def delete_routing(deps: Deps, caller: Caller, link_id: UUID) -> Response:
+async def delete_routing(deps: Deps, caller: Caller, link_id: UUID) -> None:
     """All visitors are sent to the link's own destination, immediately and without a password."""
     await service.delete(deps, caller, link_id)
-    return no_content()
 
 
 def _json(routed: RoutedLink, *_: object) -> RoutingJson:

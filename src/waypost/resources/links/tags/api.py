@@ -21,7 +21,6 @@ from waypost.web import (
     Paginated,
     Representation,
     data,
-    no_content,
     paginated,
     parameter,
     read_pagination,
@@ -59,12 +58,11 @@ async def update(deps: Deps, caller: Caller, tag_id: UUID, change: TagChange, pr
     return await service.change(deps, caller, tag_id, change, problems)
 
 
-async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> Response:
+async def delete(deps: Deps, caller: Caller, tag_id: UUID) -> None:
     """Removes the tag from all links, which keep working. Many links are changed in steps after the answer; until the
     last one has lost the tag, the list has it, and another change of many links is refused with 409.
     """
     await service.delete(deps, caller, tag_id)
-    return no_content()
 
 
 _SHOWN = Representation(

@@ -16,7 +16,7 @@ from waypost.resources.links.images.media import NAME
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos import service
 from waypost.resources.qrcodes.logos.schemas import LOGO_PATH, LogoFields, LogoJson, to_json
-from waypost.web import Data, Endpoint, Representation, no_content
+from waypost.web import Data, Endpoint, Representation
 
 _ACCOUNT, _DOMAIN = "/qrcodes/logo", "/domains/{id}/logo"
 
@@ -33,10 +33,9 @@ async def set_logo(deps: Deps, caller: Caller, fields: LogoFields, problems: Pro
     return await service.upload(deps, caller, None, fields, problems)
 
 
-async def delete_logo(deps: Deps, caller: Caller) -> Response:
+async def delete_logo(deps: Deps, caller: Caller) -> None:
     """QR codes that show it are drawn without a logo."""
     await service.delete(deps, caller)
-    return no_content()
 
 
 async def get_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> Logo:
@@ -51,10 +50,9 @@ async def set_of_domain(deps: Deps, caller: Caller, domain_id: UUID, fields: Log
     return await service.upload(deps, caller, domain_id, fields, problems)
 
 
-async def delete_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> Response:
+async def delete_of_domain(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     """QR codes that show it are drawn with the logo of the account, or without one."""
     await service.delete(deps, caller, domain_id)
-    return no_content()
 
 
 def route(deps: Deps) -> Route:
