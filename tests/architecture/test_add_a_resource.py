@@ -122,24 +122,22 @@ async def list_notes(context: Context, caller: Caller) -> list[Note]:
     return [Note(*row) for row in rows]
 """,
     "api.py": '''
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
 from waypost.resources.notes import service
 from waypost.resources.notes.schemas import NewNote, NoteJson, to_json
-from waypost.web import Data, Endpoint, data
+from waypost.web import Data, Endpoint
 
 
-async def create(context: Context, caller: Caller, new: NewNote, problems: Problems) -> Response:
+async def create(context: Context, caller: Caller, new: NewNote, problems: Problems) -> NoteJson:
     """Members of the account see it."""
-    return data(to_json(await service.create(context, caller, new, problems)))
+    return to_json(await service.create(context, caller, new, problems))
 
 
-async def list_(context: Context, caller: Caller) -> Response:
+async def list_(context: Context, caller: Caller) -> list[NoteJson]:
     """In no order."""
-    return data([to_json(note) for note in await service.list_notes(context, caller)])
+    return [to_json(note) for note in await service.list_notes(context, caller)]
 
 
 ENDPOINTS = [

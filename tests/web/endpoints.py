@@ -88,7 +88,7 @@ async def deprecating(_: None, caller: Caller, fields: NewThing, problems: Probl
 
 _BEFORE = parameter("before", {"type": "string"}, "Those before", "b", deprecated=OLD_PARAMETER)
 DEPRECATED = [
-    Endpoint("GET", "/links/old", old, "Find old things", "links:read", parameters=PAGING, deprecated=OLD),
+    Endpoint("GET", "/links/old", old, "Find old things", "links:read", parameters=[*PAGING], deprecated=OLD),
     Endpoint("GET", "/links/partly", old, "Find some", "links:read", name="links_find", parameters=[*PAGING, _BEFORE]),
     Endpoint(
         "POST", "/links/partly", deprecating, "Create one", "links:write", Data[ThingJson], status=201, body=NewThing

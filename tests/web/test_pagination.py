@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Invalid
 from waypost.kit.pagination import Page, PageRequest
-from waypost.web import paginated, require_pagination
+from waypost.web.pagination import paginated, require_pagination
 
 BASE = "https://app.test"
 

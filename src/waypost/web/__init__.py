@@ -7,4 +7,4 @@ from waypost.web.endpoint import PREFIX, Endpoint, Endpoints, EventDocs, Represe
 from waypost.web.envelope import DESTINATION_CHECK, Data, counted, data
 from waypost.web.guard import Guard
 from waypost.web.openapi.parameters import PAGING, parameter
-from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
+from waypost.web.pagination import Paginated, read_pagination, read_query

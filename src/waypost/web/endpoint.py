@@ -3,8 +3,8 @@
 A request is checked in the order of the contract: path and method, caller, ids of the path, body. A package lists its
 endpoints, and gives the list to the process together with the dependencies of their functions:
 
-    async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> Response:
-        return data(to_json(await service.create(deps, caller, new, problems)))
+    async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> PixelJson:
+        return to_json(await service.create(deps, caller, new, problems))
 
     ENDPOINTS = [
         Endpoint("POST", "/pixels", create, "Create a pixel", "pixels:write", Data[PixelJson], 201, body=NewPixel),
@@ -33,10 +33,13 @@ from waypost.kit.deprecation import Deprecation
 from waypost.kit.errors import PreconditionFailed, Problems
 from waypost.kit.fields import Body, parse
 from waypost.kit.ids import require_id
+from waypost.kit.pagination import Page
 from waypost.kit.versions import ONLY_ABSENT, Expected, Version, is_current, read_if_absent, read_if_match
 from waypost.web.body import Reader, has_no_content, read_fields
 from waypost.web.envelope import DEPRECATIONS, DESTINATION_CHECK, data
 from waypost.web.guard import Guard
+from waypost.web.openapi.parameters import PAGING
+from waypost.web.pagination import paginated, require_pagination
 
 PREFIX = "/api/v1"
 NO_ETAG = "This URL has no ETag. Send the request without If-Match."
@@ -72,9 +75,9 @@ class Endpoint:
     """Below `PREFIX`."""
     respond: Callable[..., Awaitable[Any]]
     """Gets, in this order: dependencies, the caller, the ids and texts of the path, the valid fields of the body and
-    the problems of the others, and the request if there are `parameters` of the query. Without a key: dependencies and
-    the request. Its docstring is the description in the document. Returns the response, what `shows` is for, or None
-    for an answer without content.
+    the problems of the others, and the request if there are `parameters` of the query: of `PAGING` alone, the
+    `PageRequest`. Without a key: dependencies and the request. Its docstring is the description in the document.
+    Returns the response, what `shows` is for, the JSON of the result, a `Page` of such, or None for no content.
     """
     summary: str
     scope: KeyScope | None
@@ -256,7 +259,9 @@ async def _call(row: _Row, request: Request, caller: ApiCaller) -> Response:
     if endpoint.body:
         fields, problems = await _parse(row, endpoint.body, request)
         arguments += [fields, problems]
-    if len(endpoint.parameters) > len(row.texts):
+    if endpoint.parameters is PAGING:
+        arguments.append(require_pagination(request))
+    elif len(endpoint.parameters) > len(row.texts):
         arguments.append(request)
     result = await endpoint.respond(*arguments)
     response = _show(row, request, result, caller, *named)
@@ -271,8 +276,12 @@ def _show(row: _Row, request: Request, result: Any, caller: ApiCaller, *named: o
     endpoint, shows = row.endpoint, row.endpoint.shows
     if result is None:
         return Response(status_code=204)
-    if isinstance(result, Response) or shows is None:
-        return cast("Response", result)
+    if isinstance(result, Response):
+        return result
+    if isinstance(result, Page):
+        return paginated(result, request, row.deps.base_url)
+    if shows is None:
+        return data(result)
     if endpoint.method not in {"GET", "PATCH"}:  # RFC 9110 forbids an ETag after a PUT of other than what is stored
         return data(shows.to_json(result, row.deps, caller, *named))
     etag = shows.etag(result, row.deps, caller)

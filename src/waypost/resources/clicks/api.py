@@ -6,18 +6,17 @@ from typing import get_args
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
-from waypost.kit.pagination import PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, FILTER_TEXTS, LINK_FILTERS, ClickFilter, FilterName
 from waypost.resources.clicks.model import HUMAN
 from waypost.resources.clicks.parameters import ClickKindFilter, check_names, read_click_filter
 from waypost.resources.clicks.schemas import ClickJson, to_json
-from waypost.web import PAGING, Endpoint, Paginated, paginated, parameter, read_pagination, read_query
+from waypost.web import PAGING, Endpoint, Paginated, parameter, read_pagination, read_query
 from waypost.web.openapi.parameters import Schema
 
 _TEXT = {"type": "string"}
@@ -47,22 +46,20 @@ _PARAMETERS = (
 _NAMES = ("page", "per_page", "from", "to", "kind")
 
 
-async def list_(context: Context, caller: Caller, request: Request) -> Response:
+async def list_(context: Context, caller: Caller, request: Request) -> Page[ClickJson]:
     """Lists clicks of all links, newest first. Bots and link previews are not clicks; request them by `kind`.
 
     Filters are combined with AND. The values of one filter are alternatives: repeat it, or separate values with commas
     where these cannot be part of one (`country`, `device`, `browser`, `platform`, `link_id`, `hostname`).
     """
     click_filter, page_request = _read_query(request, ACCOUNT_FILTERS, context.clock())
-    page = await listing.list_clicks(context, caller, click_filter, page_request)
-    return paginated(page.map(to_json), request, context.base_url)
+    return (await listing.list_clicks(context, caller, click_filter, page_request)).map(to_json)
 
 
-async def clicks(context: Context, caller: Caller, link_id: UUID, request: Request) -> Response:
+async def clicks(context: Context, caller: Caller, link_id: UUID, request: Request) -> Page[ClickJson]:
     """Lists clicks newest first. Filters are those of all clicks, without those that select links."""
     click_filter, page_request = _read_query(request, LINK_FILTERS, context.clock())
-    page = await listing.list_link_clicks(context, caller, link_id, click_filter, page_request)
-    return paginated(page.map(to_json), request, context.base_url)
+    return (await listing.list_link_clicks(context, caller, link_id, click_filter, page_request)).map(to_json)
 
 
 def _read_query(request: Request, names: Collection[FilterName], at: datetime) -> tuple[ClickFilter, PageRequest]:

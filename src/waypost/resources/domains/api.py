@@ -3,11 +3,9 @@
 from operator import attrgetter
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.versions import Version
 from waypost.resources.domains import service
 from waypost.resources.domains.app_links import api as app_links_api
@@ -17,31 +15,22 @@ from waypost.resources.domains.missed import api as missed_api
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.options import api as options_api
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation
 
 _ONE = "/domains/{id}"
 
 
-async def list_(deps: WebDeps, caller: Caller, request: Request) -> Response:
+async def list_(deps: WebDeps, caller: Caller, page: PageRequest) -> Page[DomainJson]:
     """Newest first."""
-    page = await service.list_domains(deps, caller, require_pagination(request))
-    return paginated(page.map(lambda domain: to_json(domain, deps.cname_target)), request, deps.base_url)
+    found = await service.list_domains(deps, caller, page)
+    return found.map(lambda domain: to_json(domain, deps.cname_target))
 
 
-async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Response:
+async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> DomainJson:
     """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
     another account has verified before, only the TXT record is accepted.
     """
-    return _data(deps, await service.create(deps, caller, new, problems))
+    return to_json(await service.create(deps, caller, new, problems), deps.cname_target)
 
 
 async def get(deps: WebDeps, caller: Caller, domain_id: UUID) -> Domain:
@@ -61,13 +50,9 @@ async def delete(deps: WebDeps, caller: Caller, domain_id: UUID) -> None:
     await service.delete(deps, caller, domain_id)
 
 
-async def verify(deps: WebDeps, caller: Caller, domain_id: UUID) -> Response:
+async def verify(deps: WebDeps, caller: Caller, domain_id: UUID) -> DomainJson:
     """Schedule a check of the DNS records; get the domain to see the result."""
-    return _data(deps, await service.request_verification(deps, caller, domain_id))
-
-
-def _data(deps: WebDeps, domain: Domain) -> Response:
-    return data(to_json(domain, deps.cname_target))
+    return to_json(await service.request_verification(deps, caller, domain_id), deps.cname_target)
 
 
 _SHOWN = Representation(

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
+from waypost.kit.pagination import Page
 from waypost.resources.links import options_api, service, sync
 from waypost.resources.links.aliases import api as alias_api
 from waypost.resources.links.bulk import api as bulk_api
@@ -29,18 +30,7 @@ from waypost.resources.links.schemas import (
     to_json,
 )
 from waypost.resources.links.tags import api as tag_api
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    parameter,
-    read_pagination,
-    read_query,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation, data, parameter, read_pagination, read_query
 
 _ONE = "/links/{id}"
 _LINE = {"type": "string", "pattern": ONE_LINE}
@@ -60,7 +50,7 @@ _PARAMETERS = (
 )
 
 
-async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+async def list_(deps: Deps, caller: Caller, request: Request) -> Page[LinkJson]:
     """Newest first. Filters are combined with AND."""
     problems = Problems()
     page = read_pagination(request, problems)
@@ -68,14 +58,14 @@ async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
     problems.raise_if_any()
     async with deps.db.read_for(caller.account.id) as tx:
         links = await listing.list_with_total(tx, caller.account.id, filter_, page, deps.clock())
-    return paginated(links.map(lambda link: to_json(link, deps)), request, deps.base_url)
+    return links.map(lambda link: to_json(link, deps))
 
 
-async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems) -> Response:
+async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems) -> LinkJson:
     """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
     image become the link preview unless you send your own.
     """
-    return data(to_json(await service.create(deps, caller, new, problems), deps))
+    return to_json(await service.create(deps, caller, new, problems), deps)
 
 
 async def get(deps: Deps, caller: Caller, link_id: UUID) -> Link:

@@ -3,12 +3,10 @@
 from operator import attrgetter
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.versions import Version
 from waypost.resources.pixels import service
 from waypost.resources.pixels.model import Pixel
@@ -20,31 +18,21 @@ from waypost.resources.pixels.schemas import (
     results_to_json,
     to_json,
 )
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation
 
 _ONE = "/pixels/{id}"
 
 
-async def list_(context: Context, caller: Caller, request: Request) -> Response:
+async def list_(context: Context, caller: Caller, page: PageRequest) -> Page[PixelJson]:
     """Newest first. Neither the pixel ID nor the token is returned."""
-    pixels = await service.list_pixels(context, caller, require_pagination(request))
-    return paginated(pixels.map(to_json), request, context.base_url)
+    return (await service.list_pixels(context, caller, page)).map(to_json)
 
 
-async def create(context: Context, caller: Caller, new: NewPixel, problems: Problems) -> Response:
+async def create(context: Context, caller: Caller, new: NewPixel, problems: Problems) -> PixelJson:
     """With an access token, events are also sent to the platform's server. Neither the pixel ID nor the token is
     ever shown again.
     """
-    return data(to_json(await service.create(context, caller, new, problems)))
+    return to_json(await service.create(context, caller, new, problems))
 
 
 async def get(context: Context, caller: Caller, pixel_id: UUID) -> Pixel:
@@ -62,9 +50,9 @@ async def delete(context: Context, caller: Caller, pixel_id: UUID) -> None:
     await service.delete(context, caller, pixel_id)
 
 
-async def results(context: Context, caller: Caller, pixel_id: UUID) -> Response:
+async def results(context: Context, caller: Caller, pixel_id: UUID) -> PixelResultsJson:
     """How many events the platform accepted and rejected, and the reason of the last rejection."""
-    return data(results_to_json(await service.get_results(context, caller, pixel_id)))
+    return results_to_json(await service.get_results(context, caller, pixel_id))
 
 
 _SHOWN = Representation(lambda pixel, *_: to_json(pixel), Version(attrgetter("platform", "name", "updated_at")))

@@ -4,42 +4,30 @@ from operator import attrgetter
 from typing import cast
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from waypost.accounts import ApiCaller, Caller
 from waypost.accounts.roles import allowed_scopes
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.versions import Version
 from waypost.resources.shares import service
 from waypost.resources.shares.deps import Deps
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.schemas import NewShare, ShareChange, ShareJson, to_json
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation
 
 _ONE = "/shares/{id}"
 
 
-async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+async def list_(deps: Deps, caller: Caller, page: PageRequest) -> Page[ShareJson]:
     """Newest first. URLs are returned to keys with the scope `links:write` only."""
-    page = await service.list_shares(deps, caller, require_pagination(request))
-    return paginated(page.map(lambda share: _show(deps, caller, share)), request, deps.base_url)
+    return (await service.list_shares(deps, caller, page)).map(lambda share: _show(deps, caller, share))
 
 
-async def create(deps: Deps, caller: Caller, new: NewShare, problems: Problems) -> Response:
+async def create(deps: Deps, caller: Caller, new: NewShare, problems: Problems) -> ShareJson:
     """Shows the statistics of a link, of links with a tag or on a hostname, or of all links to everybody who has the
     URL, within the filters and the time range.
     """
-    return data(_show(deps, caller, await service.create(deps, caller, new, problems)))
+    return _show(deps, caller, await service.create(deps, caller, new, problems))
 
 
 async def get(deps: Deps, caller: Caller, share_id: UUID) -> Share:

@@ -2,41 +2,29 @@
 
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.versions import Version
 from waypost.resources.utm_templates import service
 from waypost.resources.utm_templates.model import UtmTemplate
 from waypost.resources.utm_templates.schemas import NewUtmTemplate, UtmTemplateChange, UtmTemplateJson, to_json
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation
 
 _TAG = "utm-templates"
 _PATH = f"/{_TAG}"
 _ONE = f"{_PATH}/{{id}}"
 
 
-async def list_(context: Context, caller: Caller, request: Request) -> Response:
+async def list_(context: Context, caller: Caller, page: PageRequest) -> Page[UtmTemplateJson]:
     """By name."""
-    templates = await service.list_templates(context, caller, require_pagination(request))
-    return paginated(templates.map(to_json), request, context.base_url)
+    return (await service.list_templates(context, caller, page)).map(to_json)
 
 
-async def create(context: Context, caller: Caller, new: NewUtmTemplate, problems: Problems) -> Response:
+async def create(context: Context, caller: Caller, new: NewUtmTemplate, problems: Problems) -> UtmTemplateJson:
     """A template fills the UTM parameters of a link in the dashboard. Links do not change with it."""
-    return data(to_json(await service.create(context, caller, new, problems)))
+    return to_json(await service.create(context, caller, new, problems))
 
 
 async def get(context: Context, caller: Caller, template_id: UUID) -> UtmTemplate:

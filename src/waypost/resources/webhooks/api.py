@@ -5,10 +5,10 @@ from typing import Final, cast, get_args
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.versions import Version
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
@@ -21,19 +21,7 @@ from waypost.resources.webhooks.schemas import (
     delivery_to_json,
     to_json,
 )
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    parameter,
-    read_pagination,
-    read_query,
-    require_pagination,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation, parameter, read_pagination, read_query
 
 _SCOPE: Final = "webhooks:manage"
 _ONE = "/webhooks/{id}"
@@ -47,17 +35,15 @@ _PARAMETERS = (
 )
 
 
-async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+async def list_(deps: Deps, caller: Caller, page: PageRequest) -> Page[WebhookJson]:
     """Newest first, without their secrets."""
-    page = await service.list_webhooks(deps, caller, require_pagination(request))
-    return paginated(page.map(to_json), request, deps.base_url)
+    return (await service.list_webhooks(deps, caller, page)).map(to_json)
 
 
-async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> Response:
+async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> CreatedWebhookJson:
     """The response has the signing secret, which is never shown again."""
     webhook, secret = await service.create(deps, caller, new, problems)
-    created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
-    return data(created)
+    return {**to_json(webhook), "secret": secret}
 
 
 async def get(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
@@ -70,23 +56,22 @@ async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     await service.delete(deps, caller, webhook_id)
 
 
-async def list_deliveries(deps: Deps, caller: Caller, webhook_id: UUID, request: Request) -> Response:
+async def list_deliveries(deps: Deps, caller: Caller, webhook_id: UUID, request: Request) -> Page[DeliveryJson]:
     """Newest first."""
     problems = Problems()
     pagination, filters = read_pagination(request, problems), _read_filters(request, problems)
     problems.raise_if_any()
-    page = await service.list_deliveries(deps, caller, webhook_id, filters, pagination)
-    return paginated(page.map(delivery_to_json), request, deps.base_url)
+    return (await service.list_deliveries(deps, caller, webhook_id, filters, pagination)).map(delivery_to_json)
 
 
-async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Response:
+async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> DeliveryJson:
     """Sends it immediately with the same id and body."""
-    return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)))
+    return delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id))
 
 
-async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Response:
+async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> DeliveryJson:
     """Sent regardless of the webhook's event types."""
-    return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)))
+    return delivery_to_json(await service.send_test(deps, caller, webhook_id))
 
 
 def _read_filters(request: Request, problems: Problems) -> DeliveryFilter:

@@ -3,18 +3,17 @@
 from typing import Annotated
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from waypost.accounts import Caller
 from waypost.kit.docs import doc
 from waypost.kit.fields import TimestampText
 from waypost.kit.json_object import json_object
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.missed import service
 from waypost.resources.domains.missed.model import MissedAddress
-from waypost.web import PAGING, Endpoint, Paginated, paginated, require_pagination
+from waypost.web import PAGING, Endpoint, Paginated
 
 
 class MissedAddressJson(TypedDict):
@@ -28,12 +27,11 @@ def to_json(missed: MissedAddress) -> MissedAddressJson:
     return json_object(MissedAddressJson, missed)
 
 
-async def list_missed(deps: WebDeps, caller: Caller, domain_id: UUID, request: Request) -> Response:
+async def list_missed(deps: WebDeps, caller: Caller, domain_id: UUID, page: PageRequest) -> Page[MissedAddressJson]:
     """What people tried in the last 30 days and no link has, most visits first. Bots are not counted, and nothing is
     known of who it was.
     """
-    found = await service.list_missed(deps, caller, domain_id, require_pagination(request))
-    return paginated(found.map(to_json), request, deps.base_url)
+    return (await service.list_missed(deps, caller, domain_id, page)).map(to_json)
 
 
 ENDPOINTS = [

@@ -2,30 +2,27 @@
 
 from uuid import UUID
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links.aliases import service as alias_service
 from waypost.resources.links.aliases.schemas import AliasJson, NewAlias, to_json
 from waypost.resources.links.deps import Deps
-from waypost.web import PAGING, Data, Endpoint, Paginated, data, paginated, require_pagination
+from waypost.web import PAGING, Data, Endpoint, Paginated
 
 _ALL = "/links/{id}/aliases"
 
 
-async def list_aliases(deps: Deps, caller: Caller, link_id: UUID, request: Request) -> Response:
+async def list_aliases(deps: Deps, caller: Caller, link_id: UUID, page: PageRequest) -> Page[AliasJson]:
     """Newest first."""
-    page = await alias_service.list_aliases(deps, caller, link_id, require_pagination(request))
-    return paginated(page.map(to_json), request, deps.base_url)
+    return (await alias_service.list_aliases(deps, caller, link_id, page)).map(to_json)
 
 
-async def create_alias(deps: Deps, caller: Caller, link_id: UUID, new: NewAlias, problems: Problems) -> Response:
+async def create_alias(deps: Deps, caller: Caller, link_id: UUID, new: NewAlias, problems: Problems) -> AliasJson:
     """The link also redirects from this path of one of your domains. A link's own slug wins over an alias with the
     same path.
     """
-    return data(to_json(await alias_service.add(deps, caller, link_id, new, problems)))
+    return to_json(await alias_service.add(deps, caller, link_id, new, problems))
 
 
 async def delete_alias(deps: Deps, caller: Caller, link_id: UUID, alias_id: UUID) -> None:

@@ -4,45 +4,33 @@ from operator import attrgetter
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
+from waypost.kit.pagination import Page
 from waypost.kit.versions import Version
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.tags import service
 from waypost.resources.links.tags.model import Tag
 from waypost.resources.links.tags.schemas import NewTag, TagChange, TagJson, to_json
-from waypost.web import (
-    PAGING,
-    Data,
-    Endpoint,
-    Paginated,
-    Representation,
-    data,
-    paginated,
-    parameter,
-    read_pagination,
-    read_query,
-)
+from waypost.web import PAGING, Data, Endpoint, Paginated, Representation, parameter, read_pagination, read_query
 
 _ONE = "/tags/{id}"
 _TEXT = {"type": "string", "pattern": ONE_LINE, "maxLength": service.MAX_SEARCH}
 _PARAMETERS = (*PAGING, parameter("search", _TEXT, "Text in the name, in upper or lower case", "spring"))
 
 
-async def list_(deps: Deps, caller: Caller, request: Request) -> Response:
+async def list_(deps: Deps, caller: Caller, request: Request) -> Page[TagJson]:
     """In alphabetical order: tags of links, and tags that no link has yet."""
     problems = Problems()
     page, search = read_pagination(request, problems), read_query(request).get("search") or ""
-    found = await service.list_tags(deps, caller, search, page, problems)
-    return paginated(found.map(to_json), request, deps.base_url)
+    return (await service.list_tags(deps, caller, search, page, problems)).map(to_json)
 
 
-async def create(deps: Deps, caller: Caller, new: NewTag, problems: Problems) -> Response:
+async def create(deps: Deps, caller: Caller, new: NewTag, problems: Problems) -> TagJson:
     """A tag that a link names exists already: change its color instead."""
-    return data(to_json(await service.create(deps, caller, new, problems)))
+    return to_json(await service.create(deps, caller, new, problems))
 
 
 async def get(deps: Deps, caller: Caller, tag_id: UUID) -> Tag:
