@@ -13,7 +13,7 @@ from waypost.kit.ids import new_id
 from waypost.redirect import host_change
 from waypost.resources.domains import service
 from waypost.resources.domains.logos import store as logos
-from waypost.resources.domains.logos.store import Logo
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.domains.model import certificates
 from waypost.resources.links.domain_detach import JOB
 from waypost.worker.jobs import jobs

@@ -8,13 +8,7 @@ from urllib.parse import urlencode
 from waypost.kit import bounded_json
 from waypost.kit.urls import ANY_NAME, BadUrl, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundResponse, Pace, Unreachable
-from waypost.resources.imports.source import (
-    NotThere,
-    QuotaUsedUp,
-    SourceError,
-    UnexpectedAnswer,
-    WrongToken,
-)
+from waypost.resources.imports.source import NotThere, QuotaUsedUp, SourceError, UnexpectedAnswer, WrongToken
 
 DEADLINE = 30.0
 """Seconds for one answer, fewer than those of a turn."""

@@ -16,6 +16,7 @@ from waypost.kit.errors import NotFound
 from waypost.kit.json_object import json_value
 from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store as logos
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle
@@ -56,7 +57,7 @@ async def read_logos(context: Context, account_id: UUID) -> AsyncIterator[list[d
             yield [{"hostname": hostname, "image": image, "updated_at": timestamp(logo.updated_at)}]
 
 
-async def add_logo(tx: Tx, account_id: UUID, logo: logos.Logo, content: bytes) -> None:
+async def add_logo(tx: Tx, account_id: UUID, logo: Logo, content: bytes) -> None:
     """Set the logo, if there is none. One of a domain that was deleted meanwhile is left out."""
     if logo.owner_id != account_id:
         try:

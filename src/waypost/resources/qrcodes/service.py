@@ -9,6 +9,7 @@ from waypost import accounts, audit
 from waypost.database import Tx, upsert
 from waypost.kit.errors import Problems, or_not_found
 from waypost.resources.domains.logos import store as logos
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links import SHORT_LINKS, lock
 from waypost.resources.qrcodes import images
 from waypost.resources.qrcodes.deps import Deps
@@ -76,9 +77,7 @@ def check_logo(deps: Deps, code: QrCode, style: CodeStyle, problems: Problems) -
         problems.add("logo_size", f"A logo of this size would hide too much of the code. The largest is {size}.")
 
 
-async def find_target(
-    deps: Deps, code_id: UUID, *, has_logo: bool = False
-) -> tuple[UUID, CodeTarget, logos.Logo | None]:
+async def find_target(deps: Deps, code_id: UUID, *, has_logo: bool = False) -> tuple[UUID, CodeTarget, Logo | None]:
     """Return the account that has the link, the link in the code, and its logo. Raises NotFound for a deleted link."""
     async with deps.db.point_read() as tx:
         row = (await tx.execute(_FIND_TARGET, {"link_id": link_id_of(code_id)})).one_or_none()

@@ -18,14 +18,7 @@ from waypost.kit.ids import parse_id
 from waypost.outbound import in_words
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import (
-    MAX_ATTEMPTS,
-    TEST,
-    Delivery,
-    DeliveryFilter,
-    DeliveryStatus,
-    EventType,
-)
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, Delivery, DeliveryFilter, DeliveryStatus, EventType
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.web import read_query
 from waypost.web.dashboard import BLANK, Form, PageCall, Pages, is_fragment_request, redirect, shows

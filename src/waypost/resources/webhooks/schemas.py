@@ -6,16 +6,7 @@ from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from waypost.kit.docs import doc, field
-from waypost.kit.fields import (
-    MAX_URL,
-    Body,
-    Documented,
-    IdText,
-    TimestampText,
-    UriText,
-    UrlText,
-    max_entries,
-)
+from waypost.kit.fields import MAX_URL, Body, Documented, IdText, TimestampText, UriText, UrlText, max_entries
 from waypost.kit.json_object import json_object
 from waypost.resources.webhooks.model import Delivery, DeliveryEventType, DeliveryStatus, EventType, Webhook
 

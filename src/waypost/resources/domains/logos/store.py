@@ -8,17 +8,6 @@ from waypost.database import Id, Tx, upsert
 from waypost.resources.domains.logos.model import Logo, logos
 from waypost.resources.domains.model import domains
 
-__all__ = [
-    "Logo",
-    "delete_of_owner",
-    "find",
-    "find_of_link",
-    "list_of_account",
-    "read",
-    "read_of_link",
-    "save",
-]
-
 _COLUMNS = tuple(logos.c[name] for name in Logo._fields)
 _FIND = select(*_COLUMNS).where(
     logos.c.owner_id.in_((bindparam("domain_id", type_=Id), bindparam("account_id", type_=Id)))

@@ -6,16 +6,7 @@ from waypost.kit import bounded_json
 from waypost.outbound import Outbound, OutboundResponse
 from waypost.resources.imports import sections
 from waypost.resources.imports.client import MAX_VALUES, SourceClient, Wait
-from waypost.resources.imports.json_fields import (
-    BadField,
-    Row,
-    names,
-    read_links,
-    required_text,
-    rows,
-    text,
-    time,
-)
+from waypost.resources.imports.json_fields import BadField, Row, names, read_links, required_text, rows, text, time
 from waypost.resources.imports.source import Address, LinkPage, SourceLink, SourceOptions
 
 ORIGIN = "https://api-ssl.bitly.com"

@@ -11,12 +11,13 @@ from waypost.kit.errors import Problems, or_not_found
 from waypost.kit.fields import parse
 from waypost.resources.domains import store as domains
 from waypost.resources.domains.logos import store
+from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links.images.media import BadImage
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos.schemas import AUTOMATIC, LogoCrop, LogoFields
 
 
-async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> store.Logo:
+async def get(deps: Deps, caller: accounts.Caller, domain_id: UUID | None) -> Logo:
     """Raises NotFound, also for a domain without a logo."""
     async with deps.db.read() as tx:
         if domain_id:
@@ -31,7 +32,7 @@ async def upload(
     fields: LogoFields,
     problems: Problems,
     crop: LogoCrop = AUTOMATIC,
-) -> store.Logo:
+) -> Logo:
     """Set or replace the logo. Raises NotFound before Invalid."""
     if domain_id:
         async with deps.db.read() as tx:
