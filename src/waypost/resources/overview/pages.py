@@ -62,9 +62,8 @@ class OverviewPages(Pages[Context]):
         return response
 
     async def show(self, call: PageCall) -> Response:
-        if {name for name, text in call.request.query_params.items() if text} - {
-            "done"
-        }:  # of statistics, which were on this page once
+        query = call.request.query_params
+        if any(text and name != "done" for name, text in query.items()):  # of statistics, once on this page
             return RedirectResponse(f"/stats?{call.request.url.query}", 303)
         session, deps = call.session, self._deps
         async with deps.db.read_for(session.account.id) as tx:
@@ -104,15 +103,10 @@ class OverviewPages(Pages[Context]):
         )
         subject = Subject(account.id)
         async with deps.click_store.reader(deps.db, account.id) as reader:
-            query = replace(today.query, comparison=today.comparison, buckets=[])
-            found = await statistics.read_comparable(reader, subject, query, now, shared_domain=deps.shared_domain)
-            query = replace(week.query, buckets=[])
-            top = await statistics.read_comparable(
-                reader, subject, query, now, shared_domain=deps.shared_domain, lists=["link"]
-            )
-            by_day = await statistics.read_comparable(
-                reader, subject, days.query, now, shared_domain=deps.shared_domain
-            )
+            read = partial(statistics.read_comparable, reader, subject, now=now, shared_domain=deps.shared_domain)
+            found = await read(replace(today.query, comparison=today.comparison, buckets=[]))
+            top = await read(replace(week.query, buckets=[]), lists=["link"])
+            by_day = await read(days.query)
             clicks = await latest.find_latest(deps, reader, ClickSelection(subject))
         return {
             "numbers": rendering.compare(found, "yesterday by now", call.preferences),
