@@ -12,7 +12,7 @@ from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.webhooks.deps import Deps as WebhookDeps
-from waypost.resources.webhooks.deps import ReceiverChecker
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.settings import Settings
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table
 
 from waypost.context import Context
 from waypost.database import Tx
@@ -30,6 +30,8 @@ ReadRows = Callable[[Context, UUID], AsyncIterator[Sequence[Mapping[str, Any]]]]
 """Yields what an account has, in batches that are read in short transactions."""
 DeleteSteps = Callable[[Context, UUID], AsyncGenerator[None, None]]
 """Deletes what an account has. Yields after each transaction that deleted something."""
+DeleteSome = Callable[[Tx, UUID, int], Awaitable[int]]
+"""Deletes up to a number of rows of an account, and returns how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,35 +79,13 @@ class Resource:
     """What the archive of an account has of the package, by the name of the file. Its README names each file."""
     export: "Callable[[Context, Account, datetime], Files] | None" = None
     """Returns files of the archive that have other formats, or only what was there at that time."""
+    deleted_rows: Sequence[Table] = ()
+    """Tables whose rows of the account, found by their `account_id`, are deleted with it."""
     delete: DeleteSteps | None = None
+    """Deletes what else the account has."""
     delete_of_links: "Callable[[Tx, Sequence[UUID]], Awaitable[None]] | None" = None
     """Deletes what there is of deleted links, once no click of theirs can come any more."""
-    delete_last: DeleteSteps | None = None
-    """As `delete`, for what must outlast the links of the account."""
+    delete_last: DeleteSome | None = None
+    """Deletes what must outlast the links of the account."""
     templates: Mapping[str, str] = field(default_factory=dict)
     """The package that has templates, by the prefix of their names."""
-
-
-def deletes_rows(table: Table) -> DeleteSteps:
-    """Return what deletes the account's rows of a table with `account_id`."""
-    (key,) = table.primary_key
-
-    async def delete_some(tx: Tx, account_id: UUID, limit: int) -> int:
-        some = select(key).where(table.c.account_id == account_id).limit(limit)
-        return (await tx.execute(table.delete().where(key.in_(some)))).rowcount
-
-    return deletes_in_steps(delete_some)
-
-
-def deletes_in_steps(delete_some: Callable[[Tx, UUID, int], Awaitable[int]]) -> DeleteSteps:
-    """Return what deletes in short transactions. `delete_some`: up to a number of rows. It returns how many."""
-
-    async def delete(context: Context, account_id: UUID) -> AsyncGenerator[None, None]:
-        deleted = DELETED_AT_ONCE
-        while deleted >= DELETED_AT_ONCE:
-            async with context.db.write() as tx:
-                deleted = await delete_some(tx, account_id, DELETED_AT_ONCE)
-            if deleted:  # a job that is stopped after a step without effect would repeat that step forever
-                yield
-
-    return delete

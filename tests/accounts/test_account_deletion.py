@@ -15,7 +15,7 @@ from people import START
 from resources.links.added import add_links
 from sqlalchemy import Table, insert, select
 
-from waypost import accounts, resource
+from waypost import accounts
 from waypost.accounts import ProcessCaller
 from waypost.accounts import store as account_store
 from waypost.accounts.auth_deps import new_deps
@@ -169,7 +169,7 @@ async def run_jobs(place: WebApp) -> list[str]:
 async def test_deletes_all_rows_and_files_of_the_account_alone(
     place: WebApp, monkeypatch: pytest.MonkeyPatch, longest: float
 ) -> None:
-    for module in (account_deletion, link_data, resource, webhook_data):
+    for module in (account_deletion, link_data, webhook_data):
         monkeypatch.setattr(module, "DELETED_AT_ONCE", 2)
     monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
     bob = await place.browser("bob@example.com")

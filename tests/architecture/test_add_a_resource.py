@@ -200,7 +200,7 @@ async def read_notes(context: Context, account_id: UUID) -> AsyncIterator[list[N
     "resource.py": """
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, deletes_rows
+from waypost.resource import Resource, Web
 from waypost.resources.notes import account_data
 from waypost.resources.notes.model import notes
 
@@ -220,7 +220,7 @@ RESOURCE = Resource(
     templates={"notes": "waypost.resources.notes"},
     endpoints=_endpoints,
     exported_rows={"notes.ndjson": account_data.read_notes},
-    delete=deletes_rows(notes),
+    deleted_rows=[notes],
 )
 """,
 }

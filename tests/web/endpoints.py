@@ -101,7 +101,7 @@ THINGS = (
         Endpoint("PATCH", "/things/{id}", change, "Change", "links:write", body=Fields),
         Endpoint("POST", "/things", create, "Create", "links:write", status=201, body=Fields),
         Endpoint("GET", "/broken", broken, "Break", "links:read"),
-        Endpoint("GET", "/leaky", leaky, "Leak", "links:read", parameters=PAGING),
+        Endpoint("GET", "/leaky", leaky, "Leak", "links:read", parameters=[*PAGING]),
         Endpoint("GET", "/teapot", teapot, "Brew", "links:read"),
         *DEPRECATED,
     ],

@@ -46,8 +46,8 @@ from waypost.resources.utm_templates.schemas import NewUtmTemplate
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks import store as webhook_store
 from waypost.resources.webhooks.deps import Deps as WebhooksDeps
-from waypost.resources.webhooks.deps import ReceiverChecker
 from waypost.resources.webhooks.model import MAX_ATTEMPTS
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.secret_key import derived_keys
 from waypost.settings import Settings

@@ -25,6 +25,7 @@ from resources.imports.servers.every import SERVICES, TOKENS
 from resources.imports.servers.scripted import TOKEN, TOO_MANY
 from sqlalchemy import func, select, update
 
+from waypost.accounts.data.deletion import delete_rows
 from waypost.accounts.sessions import store as sessions
 from waypost.audit import Actor
 from waypost.audit import store as audit_store
@@ -34,7 +35,6 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.urls import Url
 from waypost.outbound import DestinationChecker, Outbound, UrlSafety
 from waypost.redirect import ChangeFeed
-from waypost.resource import deletes_rows
 from waypost.resources.clicks.backends.sql.rebuild import check
 from waypost.resources.imports import account_data, deps
 from waypost.resources.imports import service as import_service
@@ -757,7 +757,7 @@ async def test_deletes_and_exports_the_imports_of_an_account(place: WebApp, ada:
     context = new_context(place.settings, place.db, lambda _: None)
     [[exported]] = [rows async for rows in account_data.read_imports(context, ada.account.id)]
     assert exported["file_name"] == "links.csv"
-    assert [None async for _ in deletes_rows(imports)(context, ada.account.id)] == [None]
+    assert [None async for _ in delete_rows(context, ada.account.id, imports)] == [None]
     uploads = new_uploads(place.db, place.settings.data_dir)
     await give_up_unused(place.db, uploads, clock=place.clock)
     assert not await uploads.list_ids()

@@ -14,10 +14,10 @@ from sqlalchemy import func, select, update
 
 from waypost import mail
 from waypost.accounts import open_limiters
+from waypost.accounts.data.deletion import delete_in_steps
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.redirect.report_pages import LinkReport
-from waypost.resource import deletes_in_steps
 from waypost.resources.links.model import links
 from waypost.resources.reports import intake, store
 from waypost.resources.reports.emails import Emails, defanged
@@ -234,7 +234,7 @@ async def test_reports_are_deleted_with_their_account(db: Database, alice: Perso
     gone, kept = await add_link(db, alice, "a"), await add_link(db, bob, "b")
     for link in (gone, kept):
         await add(db, link)
-    async for _ in deletes_in_steps(store.delete_some)(new_context(db), alice.account_id):
+    async for _ in delete_in_steps(new_context(db), alice.account_id, store.delete_some):
         pass
     assert (await open_links(db), await stored(db)) == ({kept: 1}, 1)
     async with db.read() as tx:

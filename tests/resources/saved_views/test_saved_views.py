@@ -11,9 +11,9 @@ from contexts import new_context
 from resources.clicks.test_dashboard import link_of, words
 from sqlalchemy import select
 
+from waypost.accounts.data.deletion import delete_rows
 from waypost.accounts.members import store as memberships
 from waypost.audit.model import audit_entries
-from waypost.resource import deletes_rows
 from waypost.resources.links import store as link_store
 from waypost.resources.saved_views import account_data, service, state
 from waypost.resources.saved_views.model import saved_views
@@ -82,7 +82,7 @@ async def test_views_of_all_members_need_an_editor(place: WebApp) -> None:
     [exported] = [rows async for rows in account_data.read_views(context, ada.account.id)]
     assert len(exported) == 2, "those of who left are gone"
     assert ("ada@example.com", "/stats?period=7d") in [(row["email"], row["url"]) for row in exported]
-    assert len([step async for step in deletes_rows(saved_views)(context, ada.account.id)]) == 1
+    assert len([step async for step in delete_rows(context, ada.account.id, saved_views)]) == 1
     assert sidebar((await ada.get("/stats")).text) == ""
 
 

@@ -14,11 +14,11 @@ from people import FakeClock, Person, new_client, new_person
 from resources.links.env import faults
 from sqlalchemy import insert, select
 
+from waypost.accounts.data.deletion import delete_rows
 from waypost.audit.model import audit_entries
 from waypost.context import Context
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resource import deletes_rows
 from waypost.resources.utm_templates import api, service
 from waypost.resources.utm_templates.model import utm_templates
 
@@ -118,7 +118,7 @@ async def test_an_account_has_a_limited_number(env: Env) -> None:
         await tx.execute(insert(utm_templates), rows)
     refused = await ask(env, "POST", json=NEW)
     assert faults(refused) == {"name": [service.TOO_MANY]}
-    assert [_ async for _ in deletes_rows(utm_templates)(env.context, env.alice.account_id)] == [None]
+    assert [_ async for _ in delete_rows(env.context, env.alice.account_id, utm_templates)] == [None]
     assert (await ask(env, "GET")).json()["meta"]["total"] == 0
 
 

@@ -19,8 +19,9 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.resources.webhooks import WebhookEvent, api, queue, record, record_all
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
-from waypost.resources.webhooks.deps import Deps, ReceiverChecker
+from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 
 HOST = "hooks.example.com"
 PUBLIC = "93.184.216.34"  # nothing is sent there: it is looked at only

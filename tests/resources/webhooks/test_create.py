@@ -21,8 +21,8 @@ from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic, Outbound
 from waypost.resources.webhooks import service
-from waypost.resources.webhooks.deps import ReceiverChecker
 from waypost.resources.webhooks.model import webhooks
+from waypost.resources.webhooks.receiver_checker import ReceiverChecker
 from waypost.resources.webhooks.schemas import NewWebhook
 
 EVENTS = ["pixel.fired", "link.clicked", "link.created"]

@@ -11,6 +11,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Table, select
+
 from waypost import accounts, mail
 from waypost.accounts import emails
 from waypost.accounts.deps import Deps
@@ -20,7 +22,7 @@ from waypost.accounts.sessions.store import Session
 from waypost.context import Context
 from waypost.database import Tx
 from waypost.kit.errors import Unavailable
-from waypost.resource import DELETED_AT_ONCE, Resource
+from waypost.resource import DELETED_AT_ONCE, DeleteSome, Resource
 from waypost.resources import plan
 from waypost.resources.links import account_data as links_of_account
 from waypost.worker import jobs
@@ -103,6 +105,9 @@ class AccountDeletion:
 
     async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
         for resource in self.resources:
+            for table in resource.deleted_rows:
+                async for _ in delete_rows(self.context, account_id, table):
+                    yield
             if resource.delete:
                 async for _ in resource.delete(self.context, account_id):
                     yield
@@ -128,11 +133,31 @@ class AccountDeletion:
             yield
         for resource in self.resources:
             if resource.delete_last:
-                async for _ in resource.delete_last(self.context, account_id):
+                async for _ in delete_in_steps(self.context, account_id, resource.delete_last):
                     yield
         async with self.context.db.write() as tx:
             await mail.delete_unsent(tx, account_id)
             await accounts.delete_account_row(tx, account_id)
+
+
+def delete_rows(context: Context, account_id: UUID, table: Table) -> AsyncGenerator[None, None]:
+    """Delete the account's rows of a table. Yields after each transaction that deleted something."""
+    (key,) = table.primary_key
+
+    async def delete_some(tx: Tx, account_id: UUID, limit: int) -> int:
+        some = select(key).where(table.c.account_id == account_id).limit(limit)
+        return (await tx.execute(table.delete().where(key.in_(some)))).rowcount
+
+    return delete_in_steps(context, account_id, delete_some)
+
+
+async def delete_in_steps(context: Context, account_id: UUID, delete_some: DeleteSome) -> AsyncGenerator[None, None]:
+    deleted = DELETED_AT_ONCE
+    while deleted >= DELETED_AT_ONCE:
+        async with context.db.write() as tx:
+            deleted = await delete_some(tx, account_id, DELETED_AT_ONCE)
+        if deleted:  # a job that is stopped after a step without effect would repeat that step forever
+            yield
 
 
 async def _has_finished(steps: AsyncGenerator[None, None], *, within: float) -> bool:

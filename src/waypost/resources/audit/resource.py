@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from waypost.audit import store
-from waypost.resource import Resource, Web, Worker, deletes_in_steps
+from waypost.resource import Resource, Web, Worker
 from waypost.resources.audit import account_data
 from waypost.worker.run import WorkerParts
 
@@ -30,5 +30,5 @@ RESOURCE = Resource(
     endpoints=_endpoints,
     worker_parts=_worker_parts,
     exported_rows={"audit_log.ndjson": account_data.read_entries},
-    delete_last=deletes_in_steps(store.delete_some),
+    delete_last=store.delete_some,
 )

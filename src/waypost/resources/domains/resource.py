@@ -8,6 +8,7 @@ from uuid import UUID
 from waypost.context import Context
 from waypost.resource import Resource, Web, Worker
 from waypost.resources.domains import account_data
+from waypost.resources.domains.logos.model import logos
 from waypost.worker.run import Periodic, WorkerParts
 
 if TYPE_CHECKING:
@@ -98,5 +99,6 @@ RESOURCE = Resource(
         "domain_options.ndjson": account_data.read_options,
         "domain_appearances.ndjson": account_data.read_appearances,
     },
+    deleted_rows=[logos],
     delete=_delete,
 )

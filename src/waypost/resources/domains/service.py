@@ -19,7 +19,7 @@ from waypost.kit.fields import MAX_URL
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import certificates, history, lookups, names, store
+from waypost.resources.domains import certificates, deletion, history, lookups, names, store
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.model import CHECK_JOB, Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain
@@ -170,7 +170,7 @@ async def delete_registrations(deps: Deps, hostname: str) -> bool:
 
 async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> None:
     """Delete a locked domain and its certificate; its links move to the shared domain."""
-    await store.delete_rows(tx, domain.id)
+    await deletion.delete_rows(tx, domain.id)
     await jobs.delete_job(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:

@@ -6,25 +6,17 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, delete, func, or_, select, update
+from sqlalchemy import Select, func, or_, select, update
 
 from waypost.accounts import email_subquery
 from waypost.database import Tx, upsert
 from waypost.kit.errors import or_not_found
 from waypost.kit.pagination import PageRequest
-from waypost.resources.domains.app_links.model import domain_app_links
-from waypost.resources.domains.appearance.model import domain_appearances
 from waypost.resources.domains.history import MAX_UNVERIFIED
-from waypost.resources.domains.logos.model import logos
-from waypost.resources.domains.missed.model import missed_addresses
 from waypost.resources.domains.model import Domain, domains
-from waypost.resources.domains.options.model import domain_options
 from waypost.worker import jobs
 
 DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))
-_OTHERS = (domain_app_links, domain_appearances, domain_options, missed_addresses)
-_KEYS = {domains: domains.c.id, logos: logos.c.owner_id} | {table: table.c.domain_id for table in _OTHERS}
-"""What the id of a domain is in, by table."""
 
 
 async def add(tx: Tx, domain: Domain) -> bool:
@@ -122,12 +114,6 @@ async def lock_all(tx: Tx, account_id: UUID) -> None:
 async def clear_default(tx: Tx, account_id: UUID) -> None:
     statement = update(domains).where(domains.c.account_id == account_id, domains.c.is_default)
     await tx.execute(statement.values(is_default=False))
-
-
-async def delete_rows(tx: Tx, domain_id: UUID) -> None:
-    """Delete the domain, and what it has in other tables."""
-    for table, key in _KEYS.items():
-        await tx.execute(delete(table).where(key == domain_id))
 
 
 def _select(account_id: UUID, domain_id: UUID) -> Select[Any]:

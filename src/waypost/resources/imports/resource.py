@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, Worker, deletes_rows
+from waypost.resource import Resource, Web, Worker
 from waypost.resources.imports import account_data
 from waypost.resources.imports.model import CHECK_JOB, TURN_JOB, imports
 from waypost.worker.jobs import Again, Job
@@ -49,5 +49,5 @@ RESOURCE = Resource(
     endpoints=_endpoints,
     worker_parts=_worker_parts,
     exported_rows={"imports.ndjson": account_data.read_imports},
-    delete=deletes_rows(imports),  # with tokens and uploaded rows; files on a disk follow, see `expiry`
+    deleted_rows=[imports],  # with tokens and uploaded rows; files on a disk follow, see `expiry`
 )

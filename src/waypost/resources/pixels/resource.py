@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, Worker, deletes_rows
+from waypost.resource import Resource, Web, Worker
 from waypost.resources.pixels import account_data
 from waypost.resources.pixels.model import pixels
 from waypost.worker.run import WorkerParts
@@ -41,5 +41,5 @@ RESOURCE = Resource(
     endpoints=_endpoints,
     worker_parts=_worker_parts,
     exported_rows={"pixels.ndjson": account_data.read_pixels},
-    delete=deletes_rows(pixels),
+    deleted_rows=[pixels],
 )

@@ -15,8 +15,8 @@ from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.errors import NotFound
 from waypost.kit.json_object import json_value
 from waypost.resources.domains import store as domains
+from waypost.resources.domains.logos import Logo
 from waypost.resources.domains.logos import store as logos
-from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import qr_styles
 from waypost.resources.qrcodes.style import CodeStyle

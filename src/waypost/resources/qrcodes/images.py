@@ -4,8 +4,8 @@ from functools import partial
 from uuid import UUID
 
 from waypost.database import Database
+from waypost.resources.domains.logos import Logo
 from waypost.resources.domains.logos import store as logos
-from waypost.resources.domains.logos.model import Logo
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.layout import Layout, lay_out

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, deletes_rows
-from waypost.resources.domains.logos.model import logos
+from waypost.resource import Resource, Web
 from waypost.resources.qrcodes import account_data, delete_for_links
 
 if TYPE_CHECKING:
@@ -32,6 +31,5 @@ RESOURCE = Resource(
     templates={"qrcodes": "waypost.resources.qrcodes"},
     endpoints=_endpoints,
     exported_rows={"logos.ndjson": account_data.read_logos, "qr_styles.ndjson": account_data.read_styles},
-    delete=deletes_rows(logos),
     delete_of_links=delete_for_links,
 )

@@ -9,8 +9,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.resources.domains.logos.store import read_of_link
-from waypost.resources.links.lists import listing
-from waypost.resources.links.lists.query import LinkFilter, read_filter
+from waypost.resources.links.lists import listing, query
 from waypost.resources.links.store import find_domains, find_own
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.file_schemas import MAX_CODES, CodeSelection
@@ -31,7 +30,7 @@ async def find_ids(deps: Deps, account: UUID, selection: CodeSelection, problems
         for name in sent or ["ids"]:
             problems.add(name, ONE_OF)
     filters = {name: value for name, value in sent.items() if name != "ids"}
-    filter_ = read_filter(filters, deps.shared_domain, problems)
+    filter_ = query.read_filter(filters, deps.shared_domain, problems)
     problems.raise_if_any()
     if selection.ids is not None:
         return await find_own_ids(deps, account, selection.ids, problems)
@@ -50,7 +49,9 @@ async def find_own_ids(deps: Deps, account: UUID, sent: Sequence[str], problems:
     return [id_ for id_ in ids if id_]
 
 
-async def find_matching(deps: Deps, account: UUID, filter_: LinkFilter, name: str, problems: Problems) -> list[UUID]:
+async def find_matching(
+    deps: Deps, account: UUID, filter_: query.LinkFilter, name: str, problems: Problems
+) -> list[UUID]:
     """`name`: of the field with problems. Raises Invalid."""
     ids = await find_first(deps, account, filter_)
     if not ids:
@@ -61,7 +62,7 @@ async def find_matching(deps: Deps, account: UUID, filter_: LinkFilter, name: st
     return ids
 
 
-async def find_first(deps: Deps, account: UUID, filter_: LinkFilter) -> list[UUID]:
+async def find_first(deps: Deps, account: UUID, filter_: query.LinkFilter) -> list[UUID]:
     """Return the newest links first, up to one more than a file can have."""
     async with deps.db.read_for(account) as tx:
         found = await listing.find_ids_after(tx, account, filter_, deps.clock(), None, limit=MAX_CODES + 1)
@@ -84,5 +85,5 @@ async def read_codes(deps: Deps, account: UUID, ids: Sequence[UUID]) -> AsyncIte
 
 async def _find_styles(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, CodeStyle]:
     columns = [qr_styles.c[name] for name in CodeStyle.__dataclass_fields__]
-    query = select(qr_styles.c.link_id, *columns).where(qr_styles.c.link_id.in_(ids))
-    return {link_id: CodeStyle(*style) for link_id, *style in await tx.execute(query)}
+    rows = await tx.execute(select(qr_styles.c.link_id, *columns).where(qr_styles.c.link_id.in_(ids)))
+    return {link_id: CodeStyle(*style) for link_id, *style in rows}

@@ -8,8 +8,8 @@ from sqlalchemy import bindparam, func, select
 from waypost import accounts, audit
 from waypost.database import Tx, upsert
 from waypost.kit.errors import Problems, or_not_found
+from waypost.resources.domains.logos import Logo
 from waypost.resources.domains.logos import store as logos
-from waypost.resources.domains.logos.model import Logo
 from waypost.resources.links import SHORT_LINKS, lock
 from waypost.resources.qrcodes import images
 from waypost.resources.qrcodes.deps import Deps

@@ -1,6 +1,6 @@
 """The parts of reports."""
 
-from waypost.resource import Resource, Worker, deletes_in_steps
+from waypost.resource import Resource, Worker
 from waypost.resources.reports import store
 from waypost.worker.run import WorkerParts
 
@@ -14,4 +14,4 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     return WorkerParts(periodic=[(300, emails.send_due)])
 
 
-RESOURCE = Resource(worker_parts=_worker_parts, delete_last=deletes_in_steps(store.delete_some))
+RESOURCE = Resource(worker_parts=_worker_parts, delete_last=store.delete_some)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, deletes_rows
+from waypost.resource import Resource, Web
 from waypost.resources.saved_views import account_data
 from waypost.resources.saved_views.model import saved_views
 
@@ -21,5 +21,5 @@ RESOURCE = Resource(
     templates={"saved_views": "waypost.resources.saved_views"},
     endpoints=_endpoints,
     exported_rows={"saved_views.ndjson": account_data.read_views},
-    delete=deletes_rows(saved_views),
+    deleted_rows=[saved_views],
 )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, deletes_rows
+from waypost.resource import Resource, Web
 from waypost.resources.shares import account_data, store
 from waypost.resources.shares.model import shares
 
@@ -33,6 +33,6 @@ RESOURCE = Resource(
     templates={"shares": "waypost.resources.shares"},
     endpoints=_endpoints,
     exported_rows={"shares.ndjson": account_data.read_shares},
-    delete=deletes_rows(shares),
+    deleted_rows=[shares],
     delete_of_links=store.delete_of_links,
 )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from waypost.resource import Resource, Web, deletes_rows
+from waypost.resource import Resource, Web
 from waypost.resources.utm_templates import account_data
 from waypost.resources.utm_templates.model import utm_templates
 
@@ -22,5 +22,5 @@ RESOURCE = Resource(
     templates={"utm_templates": "waypost.resources.utm_templates"},
     endpoints=_endpoints,
     exported_rows={"utm_templates.ndjson": account_data.read_templates},
-    delete=deletes_rows(utm_templates),
+    deleted_rows=[utm_templates],
 )

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 def _endpoints(web: Web) -> "Endpoints":
     from waypost.resources.webhooks import api, pages
-    from waypost.resources.webhooks.deps import Deps, ReceiverChecker
+    from waypost.resources.webhooks.deps import Deps
     from waypost.resources.webhooks.model import TEST
+    from waypost.resources.webhooks.receiver_checker import ReceiverChecker
     from waypost.resources.webhooks.schemas import EventJson, TestEventJson
     from waypost.web import Endpoints, EventDocs
 

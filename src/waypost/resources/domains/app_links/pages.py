@@ -12,7 +12,6 @@ from waypost.kit.fields import parse
 from waypost.resources.domains import names
 from waypost.resources.domains.app_links import service
 from waypost.resources.domains.app_links.documents import NOT_JSON, TOO_DEEP, find_hints, load
-from waypost.resources.domains.app_links.model import AppLinksTexts
 from waypost.resources.domains.app_links.schemas import APPLE_EXAMPLE, GOOGLE_EXAMPLE, AppLinksFields
 from waypost.resources.domains.app_links.store import APP_LINKS
 from waypost.resources.domains.deps import WebDeps
@@ -50,7 +49,7 @@ class AppLinksPages(Pages[WebDeps]):
             readable=names.readable,
             served=texts,
             examples={name: _indented(example) for name, example in _EXAMPLES.items()},
-            found={name: _places(name, errors) for name in AppLinksTexts._fields},
+            found={name: _places(name, errors) for name in _EXAMPLES},
             hints={name: _places("", hints.errors) for name, hints in find_hints(texts).items() if not call.error},
         )
 
@@ -67,7 +66,7 @@ class AppLinksPages(Pages[WebDeps]):
 def _load_documents(form: Form) -> tuple[dict[str, Any], Errors]:
     documents: dict[str, Any] = {}
     errors: Errors = {}
-    for name in AppLinksTexts._fields:
+    for name in _EXAMPLES:
         try:
             documents[name] = load_json(form.text(name) or "null")
         except RepeatedKey:

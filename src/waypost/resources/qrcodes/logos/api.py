@@ -9,8 +9,7 @@ from starlette.routing import Route
 from waypost.accounts import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.versions import Version
-from waypost.resources.domains.logos import store
-from waypost.resources.domains.logos.model import Logo
+from waypost.resources.domains.logos import Logo, store
 from waypost.resources.links.images.api import HEADERS
 from waypost.resources.links.images.media import NAME
 from waypost.resources.qrcodes.deps import Deps

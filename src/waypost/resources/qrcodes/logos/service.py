@@ -10,8 +10,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems, or_not_found
 from waypost.kit.fields import parse
 from waypost.resources.domains import store as domains
-from waypost.resources.domains.logos import store
-from waypost.resources.domains.logos.model import Logo
+from waypost.resources.domains.logos import Logo, store
 from waypost.resources.links.images.media import BadImage
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.logos.schemas import AUTOMATIC, LogoCrop, LogoFields
