@@ -10,6 +10,7 @@ from architecture.dashboard import EMPTY_FORM, new_team
 from architecture.running import RunningApp
 from sqlalchemy import select
 
+from waypost.accounts.data.deletion import AccountDeletion
 from waypost.audit.model import audit_entries
 from waypost.packages import RESOURCES
 
@@ -60,9 +61,7 @@ async def test_is_exported_and_deleted_with_the_account(running: RunningApp, tmp
     account = await made(running)
     archive = rows(await exported(running.db, tmp_path, EMAIL))
     assert [row["text"] for row in archive["notes.ndjson"]] == ["Ask Ada"]
-    context = export_context(running.db, tmp_path)
-    for delete in [resource.delete for resource in RESOURCES if resource.delete]:
-        [None async for _ in delete(context, account)]
+    await AccountDeletion(export_context(running.db, tmp_path), RESOURCES).delete_now(account)
     notes = importlib.import_module("waypost.resources.notes.model").notes
     async with running.db.read() as tx:
         assert not (await tx.execute(select(notes))).all()
