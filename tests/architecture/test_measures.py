@@ -8,12 +8,12 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 85_420,
+    "source lines without migrations": 84_770,
     "files that name `expires_at` of a link": 25,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,
-    "lines that only compose": 2_109,
-    "files with more than 10 first-party imports": 115,
+    "lines that only compose": 2_114,
+    "files with more than 10 first-party imports": 113,
     "type names with more than one meaning": 1,
     "circles of files": 0,
     "files of `clicks`": 58,

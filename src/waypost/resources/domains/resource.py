@@ -61,10 +61,7 @@ def _worker_parts(worker: Worker) -> WorkerParts:
     probe = TlsProbe(allow=settings.allowed_networks, dns_servers=servers, ca_file=settings.outbound_ca_file)
     set_served = partial(certificates.set_served, clock=deps.clock) if settings.tls else None
     checker = checks.Checker(deps, DnsRecords(servers), probe, set_served=set_served)
-    periodic: list[Periodic] = [
-        (60, partial(checks.delete_expired, deps)),
-        (3600, partial(missed.delete_old, deps)),
-    ]
+    periodic: list[Periodic] = [(60, partial(checks.delete_expired, deps)), (3600, partial(missed.delete_old, deps))]
     handlers = {CHECK_JOB: checker.check}
     if not settings.tls:
         return WorkerParts(periodic=periodic, handlers=handlers)
