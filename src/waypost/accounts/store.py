@@ -60,8 +60,7 @@ def select_account_ids() -> Select[UUID]:
 
 
 async def find_email(tx: Tx, account_id: UUID) -> str | None:
-    email: str | None = await tx.scalar(select(_accounts.email).where(_accounts.id == account_id))
-    return email
+    return await tx.scalar(select(_accounts.email).where(_accounts.id == account_id))
 
 
 async def find_required_factor(tx: Tx, account_id: UUID) -> RequiredFactor:
@@ -73,8 +72,7 @@ async def find_required_factor(tx: Tx, account_id: UUID) -> RequiredFactor:
 async def find_next_account_id(tx: Tx, account_id: UUID) -> UUID | None:
     """Return the next id in order; None at the end."""
     query = select(_accounts.id).where(_accounts.id > account_id).order_by(_accounts.id).limit(1)
-    next_id: UUID | None = await tx.scalar(query)
-    return next_id
+    return await tx.scalar(query)
 
 
 async def lock_account(tx: Tx, account_id: UUID) -> None:

@@ -29,15 +29,13 @@ async def add(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: dateti
 async def find(tx: Tx, account_id: UUID, person_id: UUID) -> Role | None:
     """Return the person's role in the account."""
     query = select(_members.role).where(*_match(account_id, person_id))
-    role: Role | None = await tx.scalar(query)
-    return role
+    return await tx.scalar(query)
 
 
 async def find_by_groups(tx: Tx, account_id: UUID, person_id: UUID) -> Role | None:
     """Return the person's role if the groups of an identity have set it."""
     query = select(_members.role).where(*_match(account_id, person_id), _members.by_groups)
-    role: Role | None = await tx.scalar(query)
-    return role
+    return await tx.scalar(query)
 
 
 async def set_by_groups(tx: Tx, account_id: UUID, person_id: UUID, role: Role, now: datetime) -> None:

@@ -38,8 +38,7 @@ async def find(tx: Tx, person_id: UUID) -> tuple[str, str] | None:
 async def find_email(tx: Tx, person_id: UUID, issuer: str) -> str | None:
     """Return the email of the person's identity at the provider; None without one."""
     query = select(_identities.email).where(_identities.person_id == person_id, _identities.issuer == issuer)
-    email: str | None = await tx.scalar(query)
-    return email
+    return await tx.scalar(query)
 
 
 async def is_connected(tx: Tx, person_id: UUID, issuer: str, subject: str) -> bool:
@@ -57,8 +56,7 @@ async def connect(tx: Tx, person_id: UUID, issuer: str, subject: str, email: str
 async def find_subject(tx: Tx, person_id: UUID, issuer: str) -> str | None:
     """Return the subject of the person's identity at the provider; None without one."""
     query = select(_identities.subject).where(_identities.person_id == person_id, _identities.issuer == issuer)
-    subject: str | None = await tx.scalar(query)
-    return subject
+    return await tx.scalar(query)
 
 
 async def disconnect(tx: Tx, person_id: UUID) -> bool:

@@ -54,8 +54,7 @@ async def find_with_password(tx: Tx, email: str) -> PersonWithHash:
 
 
 async def find_password_hash(tx: Tx, person_id: UUID) -> str | None:
-    password_hash: str | None = await tx.scalar(select(_people.password_hash).where(_people.id == person_id))
-    return password_hash
+    return await tx.scalar(select(_people.password_hash).where(_people.id == person_id))
 
 
 async def replace_password_hash(tx: Tx, person_id: UUID, hashed: str, *, before: str) -> None:

@@ -66,8 +66,7 @@ async def find(tx: Tx, person_id: UUID) -> SecondFactor | None:
 
 
 async def find_secret(tx: Tx, person_id: UUID) -> Ciphertext | None:
-    secret: Ciphertext | None = await tx.scalar(select(_factors.secret).where(_factors.person_id == person_id))
-    return secret
+    return await tx.scalar(select(_factors.secret).where(_factors.person_id == person_id))
 
 
 async def add(tx: Tx, person_id: UUID, secret: Ciphertext, step: int, now: datetime) -> None:

@@ -124,8 +124,7 @@ async def find_by_address(tx: Tx, host: str, path: str) -> UUID | None:
     """Return the id of the link with this slug, which are unique in the service, or with this alias."""
     query = select(links.c.id).where(links.c.slug == path, NOT_DELETED)
     alias = aliases.select_target(literal(host), literal(UUID(bytes=path_digest(path.encode())), Id))
-    found: UUID | None = await tx.scalar(query) or await tx.scalar(alias)
-    return found
+    return await tx.scalar(query) or await tx.scalar(alias)
 
 
 async def find_by_url(tx: Tx, url: str) -> UUID | None:
