@@ -5,7 +5,7 @@ An unverified hostname is never served, and an unverified registration ends afte
 
 from waypost.resources.domains.app_links.store import find_app_links
 from waypost.resources.domains.appearance.store import find_appearance, find_logo
-from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
+from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
     change_links_counts,
@@ -28,32 +28,3 @@ from waypost.resources.domains.lookups import (
 )
 from waypost.resources.domains.names import readable
 from waypost.resources.domains.options.store import find_slug_styles
-
-__all__ = [
-    "CheckUrl",
-    "Deps",
-    "HostSource",
-    "WebDeps",
-    "change_links_counts",
-    "find_app_links",
-    "find_appearance",
-    "find_by_hostname",
-    "find_custom_domains",
-    "find_default",
-    "find_hostnames",
-    "find_id",
-    "find_logo",
-    "find_slug_styles",
-    "find_state",
-    "find_unserved",
-    "hostname_subquery",
-    "hostnames_subquery",
-    "id_subquery",
-    "is_custom_domain",
-    "is_on_shared_domain",
-    "join_host",
-    "lock_id",
-    "readable",
-    "select_ids",
-    "served_id_subquery",
-]

@@ -14,7 +14,7 @@ from waypost.resources.links.click_counters import (
     has_clicks,
     set_clicks,
 )
-from waypost.resources.links.domain_detach import detach_domain, domain_deps
+from waypost.resources.links.domain_detach import domain_deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.routes.changes import Routes
 from waypost.resources.links.store import (
@@ -30,30 +30,3 @@ from waypost.resources.links.store import (
     lock,
     require_exists,
 )
-
-__all__ = [
-    "SHORT_LINKS",
-    "Link",
-    "Routes",
-    "add_clicks",
-    "count_added",
-    "count_clicks",
-    "count_imported_clicks",
-    "detach_domain",
-    "domain_deps",
-    "find_accounts",
-    "find_any",
-    "find_busy",
-    "find_by_address",
-    "find_by_url",
-    "find_clicks",
-    "find_free_share",
-    "find_imported_clicks",
-    "find_names",
-    "find_wrong_clicks",
-    "get",
-    "has_clicks",
-    "lock",
-    "require_exists",
-    "set_clicks",
-]

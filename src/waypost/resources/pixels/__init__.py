@@ -14,15 +14,3 @@ from waypost.resources.pixels.store import (
     names_query,
     pixel_ids_subquery,
 )
-
-__all__ = [
-    "PixelTags",
-    "attach",
-    "attach_to_new",
-    "detach_from_links",
-    "find_own_ids",
-    "join_pixels",
-    "lock_own_ids",
-    "names_query",
-    "pixel_ids_subquery",
-]

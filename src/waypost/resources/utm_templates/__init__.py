@@ -2,5 +2,3 @@
 
 from waypost.resources.utm_templates.model import UtmTemplate
 from waypost.resources.utm_templates.service import NO_TEMPLATE, find_all
-
-__all__ = ["NO_TEMPLATE", "UtmTemplate", "find_all"]

@@ -4,5 +4,3 @@ Other packages record events in their own transactions; the worker's `deliverer`
 """
 
 from waypost.resources.webhooks.outbox import WebhookEvent, find_subscribed_webhooks, record, record_all
-
-__all__ = ["WebhookEvent", "find_subscribed_webhooks", "record", "record_all"]

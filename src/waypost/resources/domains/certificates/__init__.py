@@ -5,5 +5,3 @@ TLS only, and therefore not imported here.
 """
 
 from waypost.resources.domains.certificates.store import CertificateSweep, count, delete_certificate, retry, set_served
-
-__all__ = ["CertificateSweep", "count", "delete_certificate", "retry", "set_served"]

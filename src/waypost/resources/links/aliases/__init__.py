@@ -23,28 +23,3 @@ from waypost.resources.links.aliases.store import (
     select_target,
     split_by_limit,
 )
-
-__all__ = [
-    "MAX_ALIASES",
-    "PATH_TAKEN",
-    "TOO_MANY",
-    "Alias",
-    "AliasAddress",
-    "add_many",
-    "count",
-    "delete",
-    "delete_of_links",
-    "find_links",
-    "find_of_domain",
-    "find_of_links",
-    "find_path_problem",
-    "get",
-    "has_aliases",
-    "list_page",
-    "read_paths",
-    "route_changes",
-    "select_near",
-    "select_target",
-    "split_by_limit",
-    "to_search_text",
-]

@@ -5,5 +5,3 @@ Nothing is disabled by it. `visits` is the job, `rules` decides what a visit say
 
 from waypost.resources.links.health.model import HealthStatus, LinkHealth
 from waypost.resources.links.health.store import delete_of_links, find, find_broken, find_of_links, reset
-
-__all__ = ["HealthStatus", "LinkHealth", "delete_of_links", "find", "find_broken", "find_of_links", "reset"]

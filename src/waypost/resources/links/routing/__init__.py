@@ -18,20 +18,3 @@ from waypost.resources.links.routing.store import (
     read_route_columns,
     save,
 )
-
-__all__ = [
-    "LinkRouting",
-    "RouteColumns",
-    "RuleJson",
-    "VariantJson",
-    "add_many",
-    "delete_of_links",
-    "find",
-    "find_of_links",
-    "find_protected",
-    "find_routed",
-    "find_unchecked",
-    "join_routing",
-    "read_route_columns",
-    "save",
-]

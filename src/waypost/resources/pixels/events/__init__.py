@@ -15,16 +15,3 @@ from waypost.resources.pixels.events.queue import (
     record_all,
 )
 from waypost.resources.pixels.events.sender import EventSender
-
-__all__ = [
-    "BATCH_DELAY",
-    "JOBS",
-    "EventSender",
-    "PageView",
-    "PixelEvent",
-    "delete_unsendable",
-    "enqueue_batches",
-    "find_with_server_events",
-    "is_pending",
-    "record_all",
-]

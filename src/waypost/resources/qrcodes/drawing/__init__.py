@@ -6,5 +6,3 @@ from waypost.resources.qrcodes.drawing.pdf import pdf
 from waypost.resources.qrcodes.drawing.png import png
 from waypost.resources.qrcodes.drawing.svg import svg
 from waypost.resources.qrcodes.layout import TooLong
-
-__all__ = ["LogoImage", "TooLong", "make_matrix", "pdf", "png", "svg"]
