@@ -86,8 +86,7 @@ async def add(tx: Tx, new: Sequence[Link], search_texts: Mapping[UUID, str]) -> 
 
 
 async def find(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
-    row = (await tx.execute(_FIND, {"account_id": account_id, "link_id": link_id})).one_or_none()
-    return None if row is None else Link(*row)
+    return await tx.find(Link, _FIND, {"account_id": account_id, "link_id": link_id})
 
 
 async def lock(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
@@ -393,8 +392,7 @@ async def find_twin(tx: Tx, account_id: UUID, domain_id: UUID | None, slug: str,
     is_twin = links.c.folded_slug == fold(slug.encode()).decode(), links.c.domain_id.is_not_distinct_from(domain_id)
     is_other = links.c.account_id == account_id, links.c.id != link_id if link_id else true()
     query = select(*COLUMNS).where(*is_twin, *is_other, NOT_DELETED)
-    row = (await tx.execute(query.limit(1))).one_or_none()
-    return None if row is None else Link(*row)
+    return await tx.find(Link, query.limit(1))
 
 
 async def find_slug_owners(tx: Tx, texts: Iterable[str]) -> dict[str, SlugOwner]:

@@ -101,7 +101,7 @@ async def list_page(tx: Tx, link_id: UUID, request: PageRequest) -> tuple[list[A
 async def get(tx: Tx, link_id: UUID, alias_id: UUID) -> Alias:
     """Raises NotFound."""
     query = select(*_COLUMNS).where(link_aliases.c.id == alias_id, link_aliases.c.link_id == link_id, _HAS_DOMAIN)
-    return Alias(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(Alias, query))
 
 
 async def delete(tx: Tx, ids: Collection[UUID]) -> None:

@@ -103,7 +103,7 @@ async def finish(tx: Tx, id_: UUID, state: ChangeState, now: datetime) -> None:
 
 async def get(tx: Tx, account: UUID, id_: UUID) -> BulkChange:
     query = _CHANGE.where(bulk_changes.c.id == id_, bulk_changes.c.account_id == account)
-    return BulkChange(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(BulkChange, query))
 
 
 async def lock(tx: Tx, account: UUID, id_: UUID) -> BulkChange:

@@ -93,8 +93,7 @@ class ImageRows:
         query = self._running[name] = self._next.pop(name)
         try:
             async with self._db.point_read() as tx:
-                row = (await tx.execute(_FIND, {"name": name})).one_or_none()
-                return None if row is None else _Found(*row)
+                return await tx.find(_Found, _FIND, {"name": name})
         finally:
             if self._running[name] is query:
                 del self._running[name]

@@ -70,13 +70,11 @@ def _row(account_id: UUID, name: str, at: datetime, links_count: int, color: Tag
 
 async def get(tx: Tx, account_id: UUID, tag_id: UUID) -> Tag:
     """Raises NotFound."""
-    rows = await tx.execute(_TAG.where(tags.c.id == tag_id, tags.c.account_id == account_id))
-    return Tag(*or_not_found(rows.one_or_none()))
+    return or_not_found(await tx.find(Tag, _TAG.where(tags.c.id == tag_id, tags.c.account_id == account_id)))
 
 
 async def find(tx: Tx, account_id: UUID, name: str) -> Tag | None:
-    row = (await tx.execute(_TAG.where(tags.c.account_id == account_id, tags.c.name == name))).one_or_none()
-    return None if row is None else Tag(*row)
+    return await tx.find(Tag, _TAG.where(tags.c.account_id == account_id, tags.c.name == name))
 
 
 async def lock(tx: Tx, account_id: UUID, names: Collection[str]) -> dict[str, Tag]:
