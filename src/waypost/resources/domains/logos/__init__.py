@@ -1,5 +1,3 @@
 """Logos of domains and accounts, which QR codes show."""
 
 from waypost.resources.domains.logos.model import Logo
-
-__all__ = ["Logo"]
