@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from waypost.context import Context
-from waypost.database import NamedRow, Tx, bulk
+from waypost.database import Tx, bulk, read_in_batches
 from waypost.kit.clock import microseconds, timestamp
 from waypost.kit.errors import NotFound
 from waypost.kit.json_object import json_value
@@ -28,14 +28,8 @@ async def read_styles(context: Context, account_id: UUID) -> AsyncIterator[list[
     """Yield the styles that were changed, by link. All other codes have the default style."""
     link = SHORT_LINKS.c
     query = select(qr_styles).join(SHORT_LINKS, link.id == qr_styles.c.link_id)
-    query = query.where(link.account_id == account_id, link.deleted_at.is_(None)).order_by(qr_styles.c.link_id)
-    rows: Sequence[NamedRow[Any]] = ()
-    while not rows or len(rows) == _BATCH:
-        page = query.where(qr_styles.c.link_id > rows[-1].link_id) if rows else query
-        async with context.db.read_long() as tx:
-            rows = (await tx.execute(page.limit(_BATCH))).all()
-        if not rows:
-            return
+    query = query.where(link.account_id == account_id, link.deleted_at.is_(None))
+    async for rows in read_in_batches(context.db.read_long, query, qr_styles.c.link_id, _BATCH):
         yield [dict(zip(qr_styles.c.keys(), map(json_value, row), strict=True)) for row in rows]
 
 

@@ -1,16 +1,17 @@
 """Every statement on saved views."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
-from waypost.database import Tx
+from waypost.database import Database, Tx, read_in_batches
 from waypost.kit.errors import or_not_found
 from waypost.resources.saved_views.model import SavedView, saved_views
 
 _c = saved_views.c
 _COLUMNS = tuple(_c[name] for name in SavedView.__dataclass_fields__)
+_BATCH = 500
 
 
 async def add(tx: Tx, new: SavedView) -> None:
@@ -37,10 +38,10 @@ async def remove(tx: Tx, id_: UUID) -> None:
     await tx.execute(delete(saved_views).where(_c.id == id_))
 
 
-async def list_after(tx: Tx, account_id: UUID, after: UUID, limit: int) -> Sequence[SavedView]:
-    """List views of the account and of its members, in the order of their ids."""
-    query = select(*_COLUMNS).where(_c.account_id == account_id, _c.id > after).order_by(_c.id).limit(limit)
-    return [SavedView(*row) for row in await tx.execute(query)]
+async def read_all(db: Database, account_id: UUID) -> AsyncIterator[Sequence[SavedView]]:
+    """Yield the views of the account and of its members, in the order of their ids."""
+    async for rows in read_in_batches(db.read, select(*_COLUMNS).where(_c.account_id == account_id), _c.id, _BATCH):
+        yield [SavedView(*row) for row in rows]
 
 
 def _is_shown(account_id: UUID, person_id: UUID) -> tuple[ColumnElement[bool], ...]:
