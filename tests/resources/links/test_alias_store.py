@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import store as domain_store
+from waypost.resources.domains.deletion import delete_rows
 from waypost.resources.domains.model import Domain
 from waypost.resources.links import aliases
 from waypost.resources.links.aliases import Alias
@@ -40,7 +41,7 @@ async def test_hides_and_deletes_aliases_of_a_deleted_domain(db: Database) -> No
         rows = [Alias(new_id(), new_id(), link, domain.id, domain.hostname, path, NOW) for path in ("a", "b", "C")]
         assert await aliases.add_many(tx, rows) == 3
         assert await aliases.add_many(tx, [replace(rows[0], id=new_id())]) == 0
-        await domain_store.delete_row(tx, domain.id)
+        await delete_rows(tx, domain.id)
         assert await aliases.find_of_links(tx, [link]) == {}
         assert await aliases.count(tx, link) == 0
         found = await aliases.find_of_domain(tx, domain.id, 2)
