@@ -30,8 +30,8 @@ class DomainDetails(Generic[T]):
 
     async def find(self, tx: Tx, domain_id: UUID) -> T:
         columns = (self.table.c[name] for name in self.new()._asdict())
-        row = (await tx.execute(select(*columns).where(self.table.c.domain_id == domain_id))).one_or_none()
-        return self.new(*row) if row else self.new()
+        found = await tx.find(self.new, select(*columns).where(self.table.c.domain_id == domain_id))
+        return self.new() if found is None else found
 
     async def get(self, context: Context, caller: Caller, domain_id: UUID) -> T:
         """Raises NotFound."""

@@ -40,30 +40,27 @@ async def find_failed(tx: Tx, account_id: UUID, limit: int) -> list[Domain]:
 
 async def get(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
     """Raises NotFound."""
-    return Domain(*or_not_found((await tx.execute(_select(account_id, domain_id))).one_or_none()))
+    return or_not_found(await tx.find(Domain, _select(account_id, domain_id)))
 
 
 async def get_for_update(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
     """Lock the domain, also against changes of its number of links, and return it. Raises NotFound."""
-    return Domain(*or_not_found((await tx.execute(_select(account_id, domain_id).with_for_update())).one_or_none()))
+    return or_not_found(await tx.find(Domain, _select(account_id, domain_id).with_for_update()))
 
 
 async def find_by_hostname_for_update(tx: Tx, hostname: str) -> Domain | None:
     """Lock and return the domain of any account."""
-    row = (await tx.execute(DOMAIN.where(domains.c.hostname == hostname).with_for_update())).one_or_none()
-    return None if row is None else Domain(*row)
+    return await tx.find(Domain, DOMAIN.where(domains.c.hostname == hostname).with_for_update())
 
 
 async def find(tx: Tx, domain_id: UUID) -> Domain | None:
     """Return the domain of any account."""
-    row = (await tx.execute(DOMAIN.where(domains.c.id == domain_id))).one_or_none()
-    return None if row is None else Domain(*row)
+    return await tx.find(Domain, DOMAIN.where(domains.c.id == domain_id))
 
 
 async def find_for_update(tx: Tx, domain_id: UUID) -> Domain | None:
     """Lock and return the domain of any account."""
-    row = (await tx.execute(DOMAIN.where(domains.c.id == domain_id).with_for_update())).one_or_none()
-    return None if row is None else Domain(*row)
+    return await tx.find(Domain, DOMAIN.where(domains.c.id == domain_id).with_for_update())
 
 
 async def is_registered(tx: Tx, hostname: str) -> bool:

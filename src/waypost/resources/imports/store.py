@@ -35,20 +35,18 @@ async def add(tx: Tx, new: Import, token: Ciphertext | None = None) -> None:
 
 
 async def find(tx: Tx, import_id: UUID) -> Import | None:
-    row = (await tx.execute(select(*COLUMNS).where(_import.id == import_id))).one_or_none()
-    return None if row is None else Import(*row)
+    return await tx.find(Import, select(*COLUMNS).where(_import.id == import_id))
 
 
 async def get(tx: Tx, account_id: UUID, import_id: UUID) -> Import:
     """Raises NotFound, also for an import of another account."""
     query = select(*COLUMNS).where(_import.id == import_id, _import.account_id == account_id)
-    return Import(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(Import, query))
 
 
 async def lock(tx: Tx, import_id: UUID) -> Import | None:
     """Find the import. Its state does not change before the transaction ends."""
-    row = (await tx.execute(select(*COLUMNS).where(_import.id == import_id).with_for_update())).one_or_none()
-    return None if row is None else Import(*row)
+    return await tx.find(Import, select(*COLUMNS).where(_import.id == import_id).with_for_update())
 
 
 async def find_token(tx: Tx, import_id: UUID) -> Ciphertext | None:

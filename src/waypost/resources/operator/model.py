@@ -27,8 +27,7 @@ class ServiceReport(NamedTuple):
 
 
 async def find_report(tx: Tx, kind: ReportKind) -> ServiceReport | None:
-    row = (await tx.execute(select(_c.node, _c.at, _c.content).where(_c.kind == kind))).one_or_none()
-    return ServiceReport(*row) if row else None
+    return await tx.find(ServiceReport, select(_c.node, _c.at, _c.content).where(_c.kind == kind))
 
 
 async def save_report(tx: Tx, kind: ReportKind, report: ServiceReport) -> None:

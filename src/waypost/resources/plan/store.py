@@ -53,5 +53,4 @@ async def add_checkout(tx: Tx, customer: StripeCustomer, checkout_id: str, now: 
 
 
 async def _find_customer(tx: Tx, condition: ColumnElement[bool]) -> StripeCustomer | None:
-    row = (await tx.execute(select(*_CUSTOMER_COLUMNS).where(condition))).one_or_none()
-    return None if row is None else StripeCustomer(*row)
+    return await tx.find(StripeCustomer, select(*_CUSTOMER_COLUMNS).where(condition))

@@ -61,8 +61,7 @@ async def list_open(tx: Tx, after: UUID | None, limit: int) -> list[ReportedLink
 
 
 async def find_open(tx: Tx, link_id: UUID) -> ReportedLink | None:
-    row = (await tx.execute(select(*_LINK).where(IS_OPEN, _links.link_id == link_id))).one_or_none()
-    return None if row is None else ReportedLink(*row)
+    return await tx.find(ReportedLink, select(*_LINK).where(IS_OPEN, _links.link_id == link_id))
 
 
 async def count_reasons(tx: Tx, ids: Collection[UUID]) -> dict[UUID, dict[str, int]]:

@@ -27,7 +27,7 @@ async def list_shown(tx: Tx, account_id: UUID, person_id: UUID) -> list[SavedVie
 async def get(tx: Tx, account_id: UUID, person_id: UUID, id_: UUID) -> SavedView:
     """Raises NotFound, also for a view of another person."""
     query = select(*_COLUMNS).where(_c.id == id_, *_is_shown(account_id, person_id))
-    return SavedView(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(SavedView, query))
 
 
 async def rename(tx: Tx, id_: UUID, name: str) -> None:

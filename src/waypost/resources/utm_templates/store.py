@@ -28,7 +28,7 @@ async def list_page(tx: Tx, account_id: UUID, request: PageRequest) -> Sequence[
 async def get(tx: Tx, account_id: UUID, template_id: UUID) -> UtmTemplate:
     """Raises NotFound."""
     query = _TEMPLATES.where(utm_templates.c.id == template_id, utm_templates.c.account_id == account_id)
-    return UtmTemplate(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(UtmTemplate, query))
 
 
 async def is_taken(tx: Tx, account_id: UUID, name: str, *, by_other_than: UUID | None = None) -> bool:

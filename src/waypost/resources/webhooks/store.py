@@ -51,7 +51,7 @@ async def get(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
 async def lock(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
     """Return the webhook, which cannot be deleted until the transaction ends. Raises NotFound."""
     query = _WEBHOOK_QUERY.where(*_match(account_id, webhook_id)).with_for_update(read=True, key_share=True)
-    return Webhook(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(Webhook, query))
 
 
 async def list_page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Webhook], int]:
@@ -130,13 +130,13 @@ async def find_newest_deliveries(tx: Tx, webhook_ids: Sequence[UUID], count: int
 async def get_bodies(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> DeliveryBodies:
     """Raises NotFound."""
     query = select(_deliveries.body, _deliveries.response_body).where(*_match_delivery(webhook_id, delivery_id))
-    return DeliveryBodies(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(DeliveryBodies, query))
 
 
 async def get_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """Raises NotFound."""
     query = _DELIVERY_QUERY.where(*_match_delivery(webhook_id, delivery_id))
-    return Delivery(*or_not_found((await tx.execute(query)).one_or_none()))
+    return or_not_found(await tx.find(Delivery, query))
 
 
 async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -> None:
