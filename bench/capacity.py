@@ -18,6 +18,8 @@ _PEAK = 10
 _USE = 0.5
 """Use at most half of what was measured: other machines are slower, and a node may be away."""
 _CORES_PER_NODE = 4
+_UP_TO = {"SQLite": 10**7, "PostgreSQL": 10**8}
+"""Clicks a month. The page says the same."""
 _LINE = 220
 """Bytes of a visit in the spool."""
 _KEPT_MONTHS = 13
@@ -83,7 +85,7 @@ def table(measured: Measured) -> str:
 def _row(peak: int, measured: Measured) -> str:
     mean = peak / _PEAK
     clicks = mean * _SECONDS
-    store = "SQLite" if clicks <= 3e6 else "PostgreSQL" if clicks <= 10**7 else "ClickHouse"
+    store = next((store for store, most in _UP_TO.items() if clicks <= most), "ClickHouse")
     cores = math.ceil(peak / (measured.redirects * _USE))
     nodes = 1 if store == "SQLite" else max(2, math.ceil(cores / _CORES_PER_NODE))
     workers = max(nodes, math.ceil(2 * mean / measured.drained[store]))

@@ -1,12 +1,23 @@
 """What the installation pages promise: a short link, and a click on it that is counted."""
 
+import contextlib
 import re
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 from journeys.service import eventually
 
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
+
+
+@contextlib.contextmanager
+def first_click_of(what: str) -> Iterator[None]:
+    """Prints how long it took. `pytest -s` shows it."""
+    begun = time.monotonic()
+    yield
+    print(f"{what}: {time.monotonic() - begun:.1f} s from start to the first counted click")
 
 
 def api_key(first_start: str) -> str:
@@ -40,3 +51,12 @@ def count_a_click(
         eventually(are_counted, every=0.1)
     assert len(clicks) == 1
     return clicks[0]
+
+
+def count_a_click_in_dashboard(client: httpx.Client, destination: str) -> None:
+    """By who is signed in, without an API key."""
+    created = client.post("/links/new", data={"destination_url": destination, "slug": "first"})
+    assert created.status_code == 303, created.text
+    visit = client.get("/first", headers={"User-Agent": VISITOR})
+    assert (visit.status_code, visit.headers["location"]) == (302, destination), visit.text
+    eventually(lambda: "<strong>1</strong> click<" in client.get("/links").text, every=0.1)

@@ -73,8 +73,8 @@ def test_containers_have_no_privileges(started: dict[str, Any]) -> None:
 
 def test_ports_are_private_by_default(started: dict[str, Any]) -> None:
     published = {name: service["ports"] for name, service in started.items() if service.get("ports")}
-    assert published.pop("haproxy", ["8080:80"]) == ["8080:80"]
-    assert published == {"waypost": ["127.0.0.1:8000:8000", "127.0.0.1:8443:8443"]}
+    assert published.pop("waypost") == ["127.0.0.1:8000:8000", "127.0.0.1:8443:8443"]
+    assert published in ({}, {"haproxy": ["127.0.0.1:8080:80"]})
 
 
 def test_no_password_is_in_an_environment(started: dict[str, Any]) -> None:

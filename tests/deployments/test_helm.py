@@ -191,7 +191,7 @@ def test_wrong_values_are_refused() -> None:
 
 def test_values_of_the_documentation_are_right() -> None:
     page = (ROOT / "docs" / "get-started" / "kubernetes.md").read_text()
-    single, owner, nodes = (
+    single, owner, nodes, restore = (
         yaml.safe_load(each) for each in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     )
     inline = [
@@ -200,6 +200,10 @@ def test_values_of_the_documentation_are_right() -> None:
     assert len(inline) == 3
     for rendering in render(single, merged(single, owner), nodes, merged({**nodes, "secrets": {}}, *inline)):
         assert rendering.error == ""
+    [single_pod] = render(single)[0].of_kind("StatefulSet")
+    [container], [restoring] = single_pod["spec"]["template"]["spec"]["containers"], restore["spec"]["containers"]
+    assert restoring["volumeMounts"][0] in container["volumeMounts"]
+    assert single_pod["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] == restoring["volumeMounts"][0]["name"]
 
 
 def test_the_schema_knows_each_setting() -> None:

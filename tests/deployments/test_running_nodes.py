@@ -17,7 +17,7 @@ pytest.importorskip("helm_python", reason="helm_python is missing: make test-nod
 
 from deployments.compose import SERVE, Compose
 from deployments.containers import USER, Container, Image, needs_containers, running
-from deployments.first_click import api_key, count_a_click
+from deployments.first_click import api_key, count_a_click, first_click_of
 from deployments.helm import Rendering, render
 from deployments.stores import CLICKHOUSE, CLIENT, POSTGRES, running_clickhouse, running_postgres, wait_until_ready
 from journeys.service import Website, eventually
@@ -95,11 +95,12 @@ def test_one_pod(directory: Path, network: Network) -> None:
     pod = Pod("single", chart, Image(directory), network, mounted_secret(directory, chart))
     waypost = pod.container()
     with running(waypost), Website(CLIENT) as page:
-        wait_until_ready(pod.url)
-        pod.probe()
-        key = pod.container(0, "key", "create", "--account", "you@example.com", "--name", "test", "--json")
-        key.run()
-        count_a_click(pod.url, json.loads(key.log)["key"], page.url, host="go.example.com")
+        with first_click_of("Helm chart, one pod"):
+            wait_until_ready(pod.url)
+            pod.probe()
+            key = pod.container(0, "key", "create", "--account", "you@example.com", "--name", "test", "--json")
+            key.run()
+            count_a_click(pod.url, json.loads(key.log)["key"], page.url, host="go.example.com")
         assert waypost.stop() == 0
 
 
@@ -113,19 +114,20 @@ def test_pods_share_their_volume_with_their_worker(directory: Path, network: Net
         web, redirect = (Pod(role, chart, image, network, secret) for role in ("web", "redirect"))
         containers = [pod.container(index) for pod in (web, redirect) for index in (0, 1)]
         with running(*containers), Website(CLIENT) as page:
-            web.container(0, "account", "create", "you@example.com", "--plan", "lifetime").run()
-            key = web.container(0, "key", "create", "--account", "you@example.com", "--name", "test", "--json")
-            key.run()
-            for pod in (web, redirect):
-                wait_until_ready(pod.url)
-                pod.probe()
-            count_a_click(
-                web.url,
-                json.loads(key.log)["key"],
-                page.url,
-                host="app.example.com",
-                visits=(redirect.url, "go.example.com"),
-            )
+            with first_click_of("Helm chart, pods for redirects and for the rest"):
+                web.container(0, "account", "create", "you@example.com", "--plan", "lifetime").run()
+                key = web.container(0, "key", "create", "--account", "you@example.com", "--name", "test", "--json")
+                key.run()
+                for pod in (web, redirect):
+                    wait_until_ready(pod.url)
+                    pod.probe()
+                count_a_click(
+                    web.url,
+                    json.loads(key.log)["key"],
+                    page.url,
+                    host="app.example.com",
+                    visits=(redirect.url, "go.example.com"),
+                )
             for container in containers:  # the worker last
                 assert container.stop() == 0
 
@@ -148,11 +150,12 @@ def test_two_nodes(directory: Path, network: Network) -> None:
         network.run("haproxy", "sysctl", "--write", "net.ipv4.ip_unprivileged_port_start=0")
         with running(*nodes, haproxy), Website(CLIENT) as page:
             host = "localhost:8080"
-            for address in ("10.87.0.21:8000", "10.87.0.22:8000", "10.87.0.2"):
-                wait_until_ready(f"http://{address}")
-            written = [compose.image.volume(name) / "first-start.txt" for name in ("data", "data-b")]
-            eventually(lambda: any(path.exists() for path in written))
-            [first_start] = [path.read_text() for path in written if path.exists()]
-            click = count_a_click("http://10.87.0.2", api_key(first_start), page.url, host=host)
+            with first_click_of("compose.yaml, two nodes with PostgreSQL and ClickHouse"):
+                for address in ("10.87.0.21:8000", "10.87.0.22:8000", "10.87.0.2"):
+                    wait_until_ready(f"http://{address}")
+                written = [compose.image.volume(name) / "first-start.txt" for name in ("data", "data-b")]
+                eventually(lambda: any(path.exists() for path in written))
+                [first_start] = [path.read_text() for path in written if path.exists()]
+                click = count_a_click("http://10.87.0.2", api_key(first_start), page.url, host=host)
             assert click["ip"] == CLIENT  # HAProxy is trusted, and nobody else
             assert [node.stop() for node in nodes] == [0, 0]

@@ -1,4 +1,4 @@
-"""What app stores start, until the owner has signed in without a shell: containers, and scripts of packages.
+"""What app stores start, until the owner has a counted click, without a shell: containers, and scripts of packages.
 
 `make test-nodes`.
 """
@@ -21,16 +21,19 @@ pytest.importorskip("podman_compose", reason="podman_compose is missing: make te
 
 from deployments.compose import SERVE, services
 from deployments.containers import USER, Container, Image, needs_containers, running
+from deployments.first_click import count_a_click_in_dashboard, first_click_of
 from deployments.machine import ROOT
-from deployments.stores import wait_until_ready
+from deployments.stores import CLIENT, wait_until_ready
 from deployments.test_app_stores import render_truenas
-from journeys.service import eventually, free_port
+from journeys.service import Website, eventually, free_port
 from nodes.network import Network
 
 STORES = ROOT / "deploy" / "stores"
 EMAIL, PASSWORD = "you@example.com", "0f6c5a4e8d7b" * 5
 OWNER = {"WAYPOST_OWNER_EMAIL": EMAIL, "WAYPOST_OWNER_PASSWORD": PASSWORD}
 ADDRESS = "10.87.0.21"
+TRUST = {"WAYPOST_OUTBOUND_ALLOW": f"{CLIENT}/32"}
+"""Links may lead to the website of the tests."""
 Environment = dict[str, str]
 
 
@@ -137,22 +140,28 @@ def test_containers_of_stores(name: str, directory: Path, network: Network) -> N
         network,
         "store",
         ["waypost", *SERVE],
-        environment={key: value or "" for key, value in environment.items() if key.startswith("WAYPOST_")},
+        environment={key: value or "" for key, value in environment.items() if key.startswith("WAYPOST_")} | TRUST,
         mounts=[f"{data}:/data:rw"],
         user=user,
     )
     headers = store.headers | {"Host": store.origin.partition("//")[2], "Origin": store.origin}
-    with running(waypost), httpx.Client(base_url=f"http://{ADDRESS}:8000", headers=headers, trust_env=False) as client:
-        wait_until_ready(f"http://{ADDRESS}:8000")
-        if store.email:
-            sign_in(client, store.email)
-        else:
-            eventually(lambda: "/setup?code=" in waypost.log)
-            found = re.search(rf"{store.origin}(/setup\?code=(\S+))", waypost.log)
-            assert found, waypost.log
-            page = client.get(found[1])
-            assert page.status_code == 200
-            assert found[2] in page.text
+    with (
+        running(waypost),
+        Website(CLIENT) as website,
+        httpx.Client(base_url=f"http://{ADDRESS}:8000", headers=headers, trust_env=False) as client,
+    ):
+        with first_click_of(name):
+            wait_until_ready(f"http://{ADDRESS}:8000")
+            if store.email:
+                sign_in(client, store.email)
+            else:
+                eventually(lambda: "/setup?code=" in waypost.log)
+                found = re.search(rf"{store.origin}/setup\?code=(\S+)", waypost.log)
+                assert found, waypost.log
+                assert found[1] in client.get("/setup", params={"code": found[1]}).text
+                answer = client.post("/setup", data={"code": found[1], "email": EMAIL, "password": PASSWORD})
+                assert answer.status_code == 303, answer.text
+            count_a_click_in_dashboard(client, website.url)
         assert waypost.stop() == 0
 
 

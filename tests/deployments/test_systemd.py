@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from deployments.first_click import api_key, count_a_click
+from deployments.first_click import api_key, count_a_click, first_click_of
 from deployments.machine import UNIT, Machine, booted_machine, what_is_missing
 from journeys.service import Website, eventually
 
@@ -45,10 +45,10 @@ def test_counts_a_click_with_all_restrictions(machine: Machine) -> None:
     machine.write("/etc/waypost/secret_key", "k" * 40, mode="600")
     machine.write("/etc/systemd/system/waypost.service.d/secrets.conf", CREDENTIAL)
     machine.run("systemctl", "daemon-reload")
-    machine.run("systemctl", "start", "waypost")
-    eventually(lambda: "first-start.txt" in machine.log())
-    key = api_key(machine.run("cat", "/var/lib/waypost/first-start.txt").stdout)
-    with machine.inside(), Website() as page:
+    with machine.inside(), Website() as page, first_click_of("deploy/systemd"):
+        machine.run("systemctl", "start", "waypost")
+        eventually(lambda: "first-start.txt" in machine.log())
+        key = api_key(machine.run("cat", "/var/lib/waypost/first-start.txt").stdout)
         count_a_click("http://localhost:8000", key, page.url)
 
     assert "file modes: private to this user" in machine.run("waypost", "doctor").stdout

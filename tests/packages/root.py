@@ -4,13 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deployments.first_click import api_key, count_a_click
+from deployments.first_click import api_key, count_a_click, first_click_of
 from journeys.service import Website, eventually, free_port
 from release.test_dist import tracked
 
@@ -46,12 +45,11 @@ class Root:
         shutil.rmtree(data, ignore_errors=True)
         settings = {"WAYPOST_DATA_DIR": "/data", "WAYPOST_OUTBOUND_ALLOW": "127.0.0.0/8"}
         command = self._inside(program, "serve", "--port", str(port), **settings)
-        begun = time.monotonic()
         with Website() as page, subprocess.Popen(command, env=_ENVIRONMENT, stderr=subprocess.DEVNULL) as process:
             try:
-                eventually(lambda: "curl -i" in _read(data / "first-start.txt"))
-                count_a_click(f"http://localhost:{port}", api_key(_read(data / "first-start.txt")), page.url)
-                print(f"{program}: {time.monotonic() - begun:.1f} s from start to the first counted click")
+                with first_click_of(program):
+                    eventually(lambda: "curl -i" in _read(data / "first-start.txt"))
+                    count_a_click(f"http://localhost:{port}", api_key(_read(data / "first-start.txt")), page.url)
             finally:
                 process.kill()  # and with it all that is in its namespaces
         eventually(lambda: not _is_open(port))

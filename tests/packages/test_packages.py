@@ -8,12 +8,11 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deployments.first_click import api_key, count_a_click
+from deployments.first_click import api_key, count_a_click, first_click_of
 from deployments.machine import Machine, booted, what_is_missing
 from journeys.service import Website, eventually
 from packages.root import UV_VERSION, Root, fresh_root
@@ -102,10 +101,9 @@ def test_the_debian_package_from_its_first_start_to_its_removal(root: Root, pack
     assert not (root.directory / "usr/lib/waypost").exists()
     with booted(root.directory) as machine:
         machine.write("/etc/systemd/system/waypost.service.d/test.conf", TRUST)
-        begun = time.monotonic()
-        machine.run("dpkg", "--install", f"/packages/{older.name}")
-        key = count_first_click(machine)
-        print(f"{time.monotonic() - begun:.1f} s from dpkg to the first counted click")
+        with first_click_of("Debian package, with its installation"):
+            machine.run("dpkg", "--install", f"/packages/{older.name}")
+            key = count_first_click(machine)
         assert "file modes: private to this user" in machine.run("waypost", "doctor").stdout
         assert machine.run("stat", "--format=%U %a", DATA).stdout == "waypost 700\n"
         assert machine.run("runuser", "--user=nobody", "--", "waypost", "doctor", check=False).returncode == 1

@@ -103,6 +103,14 @@ def test_a_walk_continues_where_it_stopped(project: Path) -> None:
     assert "passed before" not in release(project, "0.2.0", code=1)
 
 
+def test_steps_that_run_beside_each_other_are_all_remembered(project: Path) -> None:
+    (project / "Makefile").write_text(f"test-slow:\n\t@{sys.executable} scripts/release 0.2.0 address\n")
+    commit(project)
+    release(project, "0.2.0", "slow")
+    dry = release(project, "0.2.0", "--dry-run", code=1)
+    assert re.findall(r"\d+/\d+ (\w+): .*\n    passed before", dry) == ["address", "slow"]
+
+
 @pytest.mark.parametrize(
     ("tag", "expected"),
     [
