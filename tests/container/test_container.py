@@ -162,6 +162,9 @@ def test_counts_a_click_stops_cleanly_and_keeps_data(
             eventually(lambda: clicks(client) == 1, every=0.5)  # within the rate limit
         assert "redirects=compiled" in first.log.wait_for("event=serving")
         assert first.execute(*check).returncode == 0
+        for command in ("waypost backup /data/backup.tar.gz", "tar -xzf /data/backup.tar.gz -C /tmp waypost.db"):
+            done = first.execute(*command.split())
+            assert done.returncode == 0, done.stderr
         assert first.stop() == 0
 
         again = start()
