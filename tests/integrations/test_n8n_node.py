@@ -124,7 +124,8 @@ def test_reads_statistics(node: Node, website: Website) -> None:
 def test_explains_what_is_wrong(node: Node, website: Website, proxy: FaultProxy) -> None:
     create = link("create", destination_url=website.url, additionalFields={"slug": "no blanks"})
     error = node.execute(create)["error"]
-    assert (error["name"], "slug: " in error["description"]) == ("NodeApiError", True)
+    assert (error["name"], error["message"]) == ("NodeApiError", error["description"])
+    assert error["message"].startswith("slug: ")
     [failed, made] = node.execute(create, link("create", destination_url=website.url), continueOnFail=True)
     assert (failed["json"].keys(), failed["pairedItem"], made["pairedItem"]) == ({"error"}, {"item": 0}, {"item": 1})
     assert "does not exist" in node.execute(link("get", linkId="../me"))["error"]["message"]

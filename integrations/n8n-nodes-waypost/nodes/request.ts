@@ -69,5 +69,6 @@ function explain(status: number, body: IDataObject | string): { message: string;
     };
   }
   const fields = Object.entries(error.errors ?? {}).map(([field, messages]) => `${field}: ${messages.join(" ")}`);
-  return { message: error.message, description: fields.join("\n") };
+  // where a trigger is activated, n8n shows the message alone
+  return { message: fields[0] ?? error.message, description: fields.join("\n") };
 }
