@@ -12,6 +12,7 @@ from smtp import MailServer
 from waypost.mail import smtp
 from waypost.mail.smtp import Mailer
 from waypost.outbound import Unreachable
+from waypost.resources.statistics_reports.model import QUEUE
 from waypost.settings.mail_server import parse_sender, parse_smtp_url
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
@@ -75,6 +76,18 @@ async def test_the_deadline_is_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(Unreachable, match="mail: timed out"):
             await send("smtp://127.0.0.1:{1}".format(*server.sockets[0].getsockname()))
         await ended.wait()
+
+
+@pytest.mark.parametrize("limit", ["TIMEOUT", "DEADLINE"])
+async def test_an_email_with_a_file_may_take_longer(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(smtp, limit, 0.0)
+    async with MailServer() as server:
+        with pytest.raises(Unreachable, match="mail: timed out"):
+            await send(f"smtp://127.0.0.1:{server.port}")
+        await send(f"smtp://127.0.0.1:{server.port}", message=MAIL | {"csv": "a,ä\r\n", "csv_name": "links.csv"})
+    [[file]] = [list(message.iter_attachments()) for message in server.mails]
+    assert (file.get_filename(), file.get_content()) == ("links.csv", "a,ä\r\n")
+    assert smtp.FILE_TIMEOUT < smtp.FILE_DEADLINE < QUEUE.timeout.total_seconds()
 
 
 async def test_no_password_in_the_open(tls: ssl.SSLContext) -> None:

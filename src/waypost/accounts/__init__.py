@@ -42,6 +42,7 @@ from waypost.accounts.store import (
     find_account,
     find_email,
     find_next_account_id,
+    find_required_factor,
     links_count_subquery,
     lock_account,
     select_account_ids,

@@ -19,6 +19,7 @@ from waypost.settings.mail_server import SmtpServer
 
 TIMEOUT = 20.0  # seconds per step
 DEADLINE = 60.0  # seconds in total: a server could send line after line
+FILE_TIMEOUT, FILE_DEADLINE = 60.0, 90.0  # of an email with a file: one step is its upload and the check for viruses
 
 
 class Mailer:
@@ -30,9 +31,10 @@ class Mailer:
 
     async def send(self, mail: Mapping[str, str], *, unique: str) -> None:
         """`mail`: see `SendMail`. `unique`: the same when a mail is retried. Raises Unreachable."""
+        step, total = (FILE_TIMEOUT, FILE_DEADLINE) if mail.get("csv") else (TIMEOUT, DEADLINE)
         try:
-            async with asyncio.timeout(DEADLINE):
-                await self._deliver(self._message(mail, unique))
+            async with asyncio.timeout(total):
+                await self._deliver(await asyncio.to_thread(self._message, mail, unique), step)
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may contain secrets
 
@@ -55,7 +57,7 @@ class Mailer:
             message.add_attachment(csv.encode(), "text", "csv", filename=name, params=charset)
         return message
 
-    async def _deliver(self, message: EmailMessage) -> None:
+    async def _deliver(self, message: EmailMessage, step: float) -> None:
         server = self._server
         upgrade = {"auto": None, "always": True, "never": False}[server.starttls]
         await aiosmtplib.send(
@@ -67,7 +69,7 @@ class Mailer:
             use_tls=server.is_tls,
             start_tls=False if server.is_tls else upgrade,
             tls_context=self._tls,
-            timeout=TIMEOUT,
+            timeout=step,
         )
 
 

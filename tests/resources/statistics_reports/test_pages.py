@@ -64,11 +64,13 @@ async def test_subscribes_and_ends(place: WebApp) -> None:
     assert (await ada.post(first)).status_code == 404
     assert await count(place) == 2
     async with place.db.read() as tx:
-        actions = (await tx.scalars(select(audit_entries.c.action))).all()
+        entries = (await tx.execute(select(audit_entries.c.action, audit_entries.c.details))).all()
         assert (
             await tx.scalar(select(func.count()).select_from(jobs).where(jobs.c.name == "statistics_reports.send")) == 2
         )
-    assert (actions.count("statistics_report.subscribed"), actions.count("statistics_report.ended")) == (3, 1)
+    with_links = {"period": "month", "attaches_links": True}
+    assert [entry.details for entry in entries if entry.action == "statistics_report.subscribed"].count(with_links) == 1
+    assert [entry.details for entry in entries if entry.action == "statistics_report.ended"] == [WEEKLY]
 
 
 async def test_a_person_has_so_many_subscriptions(place: WebApp) -> None:

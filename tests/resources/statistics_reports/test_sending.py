@@ -25,8 +25,9 @@ from sqlalchemy import select, update
 
 from waypost import mail
 from waypost.accounts import Account, create_account, get_person, suspension
+from waypost.accounts import store as account_store
 from waypost.accounts.members import store as memberships
-from waypost.accounts.model import people
+from waypost.accounts.model import RequiredFactor, people
 from waypost.accounts.people import store as people_store
 from waypost.audit import Actor
 from waypost.audit.model import audit_entries
@@ -208,9 +209,10 @@ async def test_reports_of_a_tag_a_link_and_a_month(place: Place) -> None:
 
 async def test_links_are_attached_without_what_a_password_protects(place: Place) -> None:
     open_link = await place.link(
-        slug="open", tags=["sale"], destination_url="https://shop.example/ä", title="One, zwei"
+        slug="open", tags=["sale"], destination_url="https://shop.example/ä", title="One, zwei", external_id="4711"
     )
-    hidden = await place.link(slug="hidden", tags=["sale"], destination_url=DESTINATION, title="Offer", note="Secret")
+    secret = {"destination_url": DESTINATION, "title": "Offer", "note": "Secret", "external_id": DESTINATION}
+    hidden = await place.link(slug="hidden", tags=["sale"], **secret)
     await place.link(slug="other")
     async with place.db.write() as tx:
         await routing.save(tx, LinkRouting(hidden.id, place.account.id, SATURDAY, SATURDAY, password_hash="x"))
@@ -221,10 +223,11 @@ async def test_links_are_attached_without_what_a_password_protects(place: Place)
     [file] = message.iter_attachments()
     assert (file.get_filename(), file.get_content_type()) == ("links-2030-01-07.csv", "text/csv")
     rows = list(csv.DictReader(StringIO(file.get_payload(decode=True).decode(), newline="")))
-    shown = {row["Short link"]: (row["Destination URL"], row["Title"], row["Note"]) for row in rows}
+    titles = ("Destination URL", "Title", "Note", "External ID")
+    shown = {row["Short link"]: tuple(row[name] for name in titles) for row in rows}
     assert shown == {
-        "go.test/open": ("https://shop.example/ä", "One, zwei", ""),
-        "go.test/hidden": ("", "", ""),
+        "go.test/open": ("https://shop.example/ä", "One, zwei", "", "4711"),
+        "go.test/hidden": ("", "", "", ""),
     }
     assert parts(message)[1:] != ("", None)
     [of_link] = [each for each in place.server.mails if each is not message]
@@ -234,7 +237,7 @@ async def test_links_are_attached_without_what_a_password_protects(place: Place)
 
 async def test_links_that_are_too_large_for_an_email_can_be_downloaded(place: Place) -> None:
     long = "https://shop.example/" + "x" * 2_000
-    made = [new_link(place.account.id, slug=f"s{n}", tags=["a&b"], destination_url=long) for n in range(2_500)]
+    made = [new_link(place.account.id, slug=f"s{n}", tags=["a&b"], destination_url=long) for n in range(1_000)]
     async with place.db.write() as tx:
         await add_links(tx, made)
     await place.subscribe(tag="a&b", attaches_links=True)
@@ -242,8 +245,40 @@ async def test_links_that_are_too_large_for_an_email_can_be_downloaded(place: Pl
     [message] = place.server.mails
     assert list(message.iter_attachments()) == []
     text, html, _ = parts(message)
-    assert f"Download them: {BASE_URL}/links/csv?tag=a%26b\r\n" in text
+    assert f"not attached: they have more than 2 MB. Download them: {BASE_URL}/links/csv?tag=a%26b\r\n" in text
+    assert "not attached: they have more than 2 MB. " in html
     assert f'href="{BASE_URL}/links/csv?tag=a%26b"' in html
+
+
+async def test_links_of_an_account_that_requires_a_factor_are_not_attached(place: Place) -> None:
+    made = [await place.link() for _ in range(60)]
+    await place.subscribe(attaches_links=True)
+    factors: tuple[RequiredFactor, ...] = ("none", "second_factor", "passkey")
+    for week, factor in enumerate(factors):
+        async with place.db.write() as tx:
+            await account_store.change(tx, place.account.id, SATURDAY, required_factor=factor)
+        await place.work(MONDAY + week * WEEK)
+    [[file], *others] = [list(message.iter_attachments()) for message in place.server.mails]
+    assert len(file.get_content().splitlines()) == 1 + len(made)
+    assert others == [[], []]
+    for message in place.server.mails[1:]:
+        text = parts(message)[0]
+        assert f"not attached: {sender.FACTOR_REQUIRED}. Download them: {BASE_URL}/links/csv\r\n" in text
+
+
+async def test_a_report_comes_without_links_if_the_server_refuses_them(place: Place) -> None:
+    await place.link()
+    await place.subscribe(attaches_links=True)
+    for week, is_refused in enumerate((False, True, False)):
+        place.server.answers = {"MAIL": "552 too large"} if is_refused else {}
+        async with place.db.write() as tx:
+            await tx.execute(update(job_table).values(attempts=sender.ATTEMPTS_WITH_LINKS - 1))
+        await place.work(MONDAY + week * WEEK)
+        place.server.answers = {}
+        await place.work(MONDAY + week * WEEK + timedelta(hours=1))
+    attached = [len(list(message.iter_attachments())) for message in place.server.mails]
+    assert attached == [1, 0, 1], "the last attempt with them, the next one, and another week"
+    assert f"not attached: {sender.NOT_ACCEPTED}. Download them: " in parts(place.server.mails[1])[0]
 
 
 async def test_a_report_follows_a_tag_that_is_renamed(place: Place) -> None:

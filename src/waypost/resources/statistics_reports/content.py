@@ -79,10 +79,9 @@ def write(
     query: StatsQuery,
     found: Statistics,
     urls: ReportUrls,
-    *,
-    lacks_links: bool = False,
+    why_no_links: str,
 ) -> ReportEmail:
-    """`lacks_links`: the CSV file of the links should be attached, but is too large."""
+    """`why_no_links`: why the links are not attached, although the subscription asks for them."""
     preferences, subject = scope.preferences, scope.subject
     name = " ".join(scope.name.split())
     name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
@@ -103,7 +102,7 @@ def write(
         + ", ".join(f"{preferences.day_of_year(day, '%a ')} {preferences.number(count)}" for day, count in clicks),
         "lists": _lists(found),
         "statistics_url": _statistics_url(subject, days, urls.base),
-        "lacks_links": lacks_links,
+        "why_no_links": why_no_links,
         "links_url": _links_url(subject, urls.base),
         "urls": urls,
         "image_id": mail.IMAGE_ID,
@@ -142,15 +141,7 @@ def _summary(clicks: Sequence[tuple[date, int]], preferences: Preferences) -> st
 def _lists(found: Statistics) -> list[tuple[str, Sequence[ValueBar], int]]:
     """Return the name, the first values and the total of each list that has any."""
     lists = {each.id: each for card in value_lists.list_cards(found, None) for each in card.lists}
-    return [
-        (
-            lists[id_].name,
-            lists[id_].bars[:_TOP],
-            lists[id_].total,
-        )
-        for id_ in _LIST_IDS
-        if id_ in lists
-    ]
+    return [(lists[id_].name, lists[id_].bars[:_TOP], lists[id_].total) for id_ in _LIST_IDS if id_ in lists]
 
 
 def _statistics_url(subject: ReportSubject, days: ReportDays, base_url: str) -> str:

@@ -1,7 +1,7 @@
 """Sends reports: those that are due, by the job of each subscription, and one that a command asks for.
 
-A report is sent again only if the mail server refused it, or if the process died between the server's answer and the
-commit that records it. Then it has the same Message-ID, by which mail programs drop the second one.
+A report is sent again only if the mail server refused it or did not answer in time, or if the process died between the
+answer and the commit that records it. Then it has the same Message-ID, by which mail programs drop the second one.
 """
 
 import asyncio
@@ -44,8 +44,13 @@ UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
 UNEXPECTED = "Waypost could not send it. The administrator finds the reason in the log."
-MAX_CSV = 5_000_000
-"""Bytes of attached links, which become 6.8 MB of an email. Some mail servers refuse more than 10 MB."""
+MAX_CSV = 2_000_000
+"""Bytes of attached links, which become 2.7 MB of an email."""
+ATTEMPTS_WITH_LINKS = MAX_ATTEMPTS * 2 // 3
+"""In 11 minutes, since many servers refuse the first ones (greylisting). Later ones try without the file."""
+FACTOR_REQUIRED = "the account requires two factors or a passkey"
+TOO_LARGE = f"they have more than {MAX_CSV // 1_000_000} MB"
+NOT_ACCEPTED = "sending them failed several times"
 MANAGE_PATH = "/stats/reports"
 
 
@@ -131,8 +136,8 @@ class ReportSender:
         to, base_url = due.person.email, self.context.base_url
         urls = ReportUrls(base_url, self.urls.url(to), f"{base_url}{MANAGE_PATH}")
         scope = ReportScope(due.account.id, due.subject, due.name, subscription.period, subscription.preferences)
-        csv = await self._read_links(due, now) if subscription.attaches_links else ""
-        report = await self._write(scope, days, urls, now, lacks_links=csv is None)
+        csv, why_no_links = await self._read_links(due, job.attempt, now) if subscription.attaches_links else ("", "")
+        report = await self._write(scope, days, urls, now, why_no_links)
         await self._send(report, to, f"{subscription.id}.{days.first}", urls, csv)
         async with self.context.db.write() as tx:
             await store.record_sent(tx, subscription, address_digest(to), until, now)
@@ -144,9 +149,8 @@ class ReportSender:
         member = await memberships.find_member(tx, subscription.account_id, subscription.person_id)
         if account is None or member is None:
             return None
-        shared_domain = self.context.shared_domain
         subject = await service.current_subject(tx, account.id, subscription.subject)
-        name = await service.name_subject(tx, account, subject, shared_domain=shared_domain)
+        name = await service.name_subject(tx, account, subject, shared_domain=self.context.shared_domain)
         if name is None:
             return None
         if subject.tag and not await service.has_links(tx, account.id, subject.tag):
@@ -157,20 +161,24 @@ class ReportSender:
             raise _Skipped(UNSUBSCRIBED)
         return _Due(account, member.person, subject, name)
 
-    async def _read_links(self, due: _Due, now: datetime) -> str | None:
-        """Return the CSV file. None if it is too large for an email."""
-        filter_, shared_domain = LinkFilter(tag=due.subject.tag), self.context.shared_domain
+    async def _read_links(self, due: _Due, attempt: int, now: datetime) -> tuple[str, str]:
+        """Return the CSV file, or an empty text and why it is not attached."""
+        async with self.context.db.read() as tx:
+            if await accounts.find_required_factor(tx, due.account.id) != "none":  # an inbox asks for no factor
+                return "", FACTOR_REQUIRED
+        if attempt > ATTEMPTS_WITH_LINKS:
+            return "", NOT_ACCEPTED
+        found = due.account.id, LinkFilter(tag=due.subject.tag), now, self.context.shared_domain
         parts, size = [], 0
-        lines = csv_file.read_lines(self.context.db, due.account.id, filter_, now, shared_domain, shows_protected=False)
-        async for part in lines:
+        async for part in csv_file.read_lines(self.context.db, *found, shows_protected=False, batch=50):  # at most 6 MB
             parts.append(part)
             size += len(part.encode())
             if size > MAX_CSV:
-                return None
-        return "".join(parts)
+                return "", TOO_LARGE
+        return "".join(parts), ""
 
     async def _write(
-        self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime, *, lacks_links: bool = False
+        self, scope: ReportScope, days: ReportDays, urls: ReportUrls, now: datetime, why_no_links: str = ""
     ) -> ReportEmail:
         preferences, filters = scope.preferences, content.filters_of(scope.subject)
         before = periods.days_before(scope.period, days.first)
@@ -180,7 +188,7 @@ class ReportSender:
         )
         query = replace(query, comparison=earlier)
         found = await self._read(Subject(scope.account_id, scope.subject.link_id), query, now)
-        return content.write(scope, days, before, query, found, urls, lacks_links=lacks_links)
+        return content.write(scope, days, before, query, found, urls, why_no_links)
 
     async def _read(self, subject: Subject, query: StatsQuery, now: datetime) -> Statistics:
         lists = [name for name in content.LISTS if name != "link" or subject.link_id is None]
@@ -191,7 +199,7 @@ class ReportSender:
             except Invalid as error:
                 raise _Skipped(" ".join(text for texts in error.errors.values() for text in texts)) from None
 
-    async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls, csv: str | None = None) -> None:
+    async def _send(self, report: ReportEmail, to: str, unique: str, urls: ReportUrls, csv: str = "") -> None:
         message = {"to": to, "subject": report.subject, "text": report.text, "html": report.html}
         if csv:
             message |= {"csv": csv, "csv_name": f"links-{self.context.clock():%Y-%m-%d}.csv"}

@@ -37,8 +37,7 @@ async def subscribe(
     context: Context, session: Session, *, period: str, tag: str, link_id: UUID | None, attaches_links: bool = False
 ) -> ReportSubscription:
     """Raises Invalid, and NotFound for a link that the account does not have."""
-    account_id, person, now = session.account.id, session.person, context.clock()
-    problems = Problems()
+    account_id, person, now, problems = session.account.id, session.person, context.clock(), Problems()
     chosen = next((each for each in PERIODS if each == period), None)
     if chosen is None:
         problems.add("period", f"This must be one of: {', '.join(PERIODS)}.")
@@ -142,5 +141,5 @@ async def _end(tx: Tx, context: Context, actor: Actor, ended: ReportSubscription
 async def _record(
     tx: Tx, actor: Actor, action: AuditAction, subscription: ReportSubscription, name: str, context: Context
 ) -> None:
-    details = {"period": subscription.period}
+    details = {"period": subscription.period} | ({"attaches_links": True} if subscription.attaches_links else {})
     await audit.record(tx, actor, action, context.clock(), Item(subscription.id, name), details=details)

@@ -18,8 +18,6 @@ TITLES = (
     *("Short link", "Destination URL", "Title", "Tags", "Creation date", "Expiration date"),
     *("Clicks", "Status", "Note", "External ID"),
 )
-_BATCH = 500
-"""Links of a transaction."""
 
 
 async def read_lines(
@@ -30,27 +28,28 @@ async def read_lines(
     shared_domain: str,
     *,
     shows_protected: bool = True,
+    batch: int = 500,
 ) -> AsyncIterator[str]:
     """Yield the links that match and existed `at`, newest first.
 
-    Unless it `shows_protected`, links with a password have neither destination nor title and note.
+    Unless it `shows_protected`, links with a password lack what may name the destination. `batch`: of a transaction.
     """
     yield csv_text([TITLES])
     last: tuple[datetime, UUID] | None = None
     while True:
         async with db.read_for(account_id) as tx:
-            found = await find_ids_after(tx, account_id, filter_, at, last, limit=_BATCH)
+            found = await find_ids_after(tx, account_id, filter_, at, last, limit=batch)
             by_id = await find_own(tx, account_id, [id_ for id_, _ in found])
             if not shows_protected:
                 by_id |= {id_: _redacted(by_id[id_]) for id_ in await routing.find_protected(tx, list(by_id))}
         yield csv_text(_cells(by_id[id_], shared_domain) for id_, _ in found if id_ in by_id)
-        if len(found) < _BATCH:
+        if len(found) < batch:
             return
         last = found[-1][1], found[-1][0]
 
 
 def _redacted(link: Link) -> Link:
-    return replace(link, destination_url="", title="", note=None)
+    return replace(link, destination_url="", title="", note=None, external_id=None)
 
 
 def _cells(link: Link, shared_domain: str) -> tuple[str | int | None, ...]:
