@@ -44,7 +44,7 @@ from waypost.resources.statistics_reports.model import QUEUE, SEND_JOB, digest_o
 from waypost.resources.statistics_reports.sender import ReportSender
 from waypost.resources.statistics_reports.unsubscribing import UnsubscribeUrls
 from waypost.settings import Settings
-from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import JobQueue, JobRunner
 from waypost.worker.jobs import jobs as job_table
 from waypost.worker.loop import WorkerLoop
 
@@ -69,12 +69,12 @@ class Place:
         self.context = new_context(self.db, self.clock)
         self.sender = ReportSender(self.context, mail_sender(settings), UnsubscribeUrls(BASE_URL, [b"key"]))
 
-    def worker(self) -> WorkerLoop[Any, Any]:
-        return WorkerLoop(self.db, JobRunner(QUEUE, {SEND_JOB: self.sender.send_due}, clock=self.clock))
+    def worker(self, queue: JobQueue = QUEUE) -> WorkerLoop[Any, Any]:
+        return WorkerLoop(self.db, JobRunner(queue, {SEND_JOB: self.sender.send_due}, clock=self.clock))
 
-    async def work(self, at: datetime | None = None) -> None:
+    async def work(self, at: datetime | None = None, queue: JobQueue = QUEUE) -> None:
         self.clock.at = at or self.clock.at
-        loop = self.worker()
+        loop = self.worker(queue)
         while await loop.step():
             pass
         await loop.close()
@@ -362,6 +362,20 @@ async def test_a_refused_report_is_retried_then_named_on_the_page(place: Place) 
     assert len(place.server.mails) == 1, "the next one comes in a week"
     await place.work(MONDAY + 2 * WEEK)
     assert (len(place.server.mails), (await place.subscriptions())[0].problem) == (2, None)
+
+
+async def test_a_report_that_always_takes_too_long_is_named_on_the_page(place: Place) -> None:
+    await place.subscribe()
+    place.clock.at = MONDAY
+    for _ in range(sender.MAX_ATTEMPTS):
+        await place.work(queue=replace(QUEUE, timeout=timedelta(0)))
+        place.clock.move(timedelta(hours=1))
+    async with place.db.read() as tx:
+        assert await tx.scalar(select(job_table.c.attempts)) == sender.MAX_ATTEMPTS
+    await place.work()
+    assert ((await place.subscriptions())[0].problem, place.server.mails) == (sender.TOO_SLOW, [])
+    await place.work(MONDAY + WEEK)
+    assert (len(place.server.mails), (await place.subscriptions())[0].problem) == (1, None)
 
 
 async def test_what_is_gone_ends_or_pauses_reports(place: Place) -> None:

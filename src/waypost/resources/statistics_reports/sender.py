@@ -43,6 +43,7 @@ NO_TAG = "No link has this tag."
 UNCONFIRMED = "Your email address is not confirmed."
 TOO_MANY = f"This address has received {mail.MAX_STATISTICS} reports within a day."
 UNSUBSCRIBED = "This address has unsubscribed from reports. Its owner can subscribe again in the dashboard."
+TOO_SLOW = "It took too long. The administrator finds the attempts in the log."
 UNEXPECTED = "Waypost could not send it. The administrator finds the reason in the log."
 MAX_CSV = 2_000_000
 """Bytes of attached links, which become 2.7 MB of an email."""
@@ -122,6 +123,8 @@ class ReportSender:
         until = days.range(zone).end
         if subscription.sent_until and subscription.sent_until > until - _MAX_SHIFT:
             return True
+        if job.attempt > MAX_ATTEMPTS:  # the last one was cancelled, after the time that a job may take
+            raise _Skipped(TOO_SLOW)
         async with self.context.db.write() as tx:
             if not await jobs.lock(tx, job):
                 return True
