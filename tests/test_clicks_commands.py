@@ -17,6 +17,7 @@ from resources.links.added import add_links
 from test_cli import Waypost
 
 from waypost.database import Database
+from waypost.resources.clicks.backends.clickhouse.schema import newest
 from waypost.resources.clicks.model import click_totals
 
 HEADER = "id,link_id,ip,country,visitor_id,referrer,device,browser,platform,created_at,is_scan,kind,bot,short_url"
@@ -176,3 +177,8 @@ async def test_moves_to_clickhouse(tmp_path: Path, postgres_url: str, clickhouse
     rebuilt = waypost("stats", "rebuild", **settings)
     assert rebuilt.stderr == "1 days recounted: 1 corrections, 0 link counters set.\n"
     assert "back up its database with BACKUP" in waypost("backup", str(tmp_path / "a.tar"), **settings).stderr
+
+    for version, compatible_since, code in ((998, newest(), 0), (999, 999, 1)):
+        clickhouse.sql(f"INSERT INTO schema_version (version, compatible_since) VALUES ({version}, {compatible_since})")
+        migrated = waypost("migrate", code=code, **settings).stderr
+        assert (f"in ClickHouse is {version} of a newer version, and works with this one" in migrated) == (code == 0)

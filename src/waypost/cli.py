@@ -123,6 +123,7 @@ async def migrate(settings: Settings, *, backup: Path | None = None) -> None:
     """
     from waypost.commands.backup import back_up_before_migration
     from waypost.commands.database import is_migration_due, migrate_click_store, migrate_database
+    from waypost.database.schema import newest
 
     if await is_migration_due(settings):
         for note in back_up_before_migration(settings, backup):
@@ -130,12 +131,18 @@ async def migrate(settings: Settings, *, backup: Path | None = None) -> None:
     before, after = await migrate_database(
         settings, on_wait=lambda: say("Other transactions hold locks. Waiting for them …")
     )
-    say(f"The schema is current ({after})." if before == after else f"The schema is now at {after}.")
+    say(_migrated("The schema", before, after, is_newer=after > newest()))
     if settings.clickhouse_url:
+        from waypost.resources.clicks.backends.clickhouse import schema
+
         old, new = await migrate_click_store(settings)
-        say(
-            f"The schema in ClickHouse is current ({new})." if old == new else f"The one in ClickHouse is now at {new}."
-        )
+        say(_migrated("The schema in ClickHouse", old, new, is_newer=new > schema.newest()))
+
+
+def _migrated(subject: str, before: object, after: object, *, is_newer: bool) -> str:
+    if is_newer:
+        return f"{subject} is {after} of a newer version, and works with this one. Nothing was changed."
+    return f"{subject} is current ({after})." if before == after else f"{subject} is now at {after}."
 
 
 @app.command

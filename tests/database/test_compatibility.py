@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from alembic import command
 from sqlalchemy import Connection, inspect, text
+from test_cli import Waypost
 
 from waypost.commands.database import SchemaBehind, open_database
 from waypost.database import Database
@@ -34,6 +35,22 @@ async def test_a_newer_schema_that_only_added_is_used(db: Database, tmp_path: Pa
     assert await find_problems(db) == []
     async with open_database(Settings(data_dir=tmp_path, database_url=db.url)):
         pass
+
+
+@pytest.mark.parametrize("compatible_since", [newest(), "9998", None])
+async def test_migrate_leaves_a_newer_schema_that_serve_accepts(
+    db: Database, tmp_path: Path, compatible_since: str | None
+) -> None:
+    """Before each start of a node, also in a rolling upgrade. On SQLite, both refuse it."""
+    await set_version(db, "9999", compatible_since)
+    is_usable_here = db.dialect == "postgresql" and compatible_since == newest()
+    done = Waypost(tmp_path)("migrate", code=0 if is_usable_here else 1, WAYPOST_DATABASE_URL=db.url)
+    expected = "The schema is 9999 of a newer version, and works with this one. Nothing was changed.\n"
+    assert (done.stderr == expected) == is_usable_here, done.stderr
+    assert is_usable_here or "9999 of a newer version of Waypost: run that version" in done.stderr
+    async with db.read() as tx:
+        [version] = await tx.execute(text("SELECT version_num, compatible_since FROM alembic_version"))
+    assert tuple(version) == ("9999", compatible_since)
 
 
 @pytest.mark.parametrize("compatible_since", ["9998", None])

@@ -75,9 +75,8 @@ class Versions:
         service.client.headers["Host"] = "waypost.test"
         return self._running.enter_context(service)
 
-    def migrate(self) -> str:
-        """By the next version."""
-        environment = os.environ | self._settings | {"PYTHONPATH": str(self._next_version)}
+    def migrate(self, *, is_next: bool) -> str:
+        environment = os.environ | self._settings | ({"PYTHONPATH": str(self._next_version)} if is_next else {})
         done = alone(["migrate"], cwd=self._directory, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
@@ -103,13 +102,14 @@ def test_two_versions_serve_one_database(versions: Versions, postgres: PostgresS
     with Website() as page:
         old_web = versions.service("a", "web", is_next=False)
         key = old_web.new_key(old_web.new_account("owner@example.com"))
-        assert NEXT in versions.migrate()
+        assert NEXT in versions.migrate(is_next=True)
         assert postgres.sql("SELECT version_num, compatible_since FROM alembic_version", database) == [
             (NEXT, COMPATIBLE_SINCE)
         ]
 
         assert old_web.client.get("/readyz").status_code == 200
         old_web.stop()
+        assert f"{NEXT} of a newer version, and works with this one" in versions.migrate(is_next=False)
         old_web.start()  # also a node that restarts before it is upgraded
         old_worker = versions.service("b", "worker", is_next=False)
         new_web = versions.service("b", "web", is_next=True)

@@ -90,11 +90,16 @@ async def _clickhouse_store(settings: Settings) -> "AsyncIterator[ClickHouseStor
 
 
 async def migrate_database(settings: Settings, *, on_wait: Callable[[], None] = lambda: None) -> tuple[str | None, str]:
-    """Return (revision before, revision after). `on_wait` is called while other transactions hold locks."""
-    from waypost.database.migrations import migrate  # importing Alembic takes half a second, and it is rarely needed
+    """Return (revision before, revision after). `on_wait` is called while other transactions hold locks.
 
+    On PostgreSQL, a schema of a newer version that this one can use stays: nodes of both run in a rolling upgrade.
+    """
     make_data_dir(settings.data_dir)
     async with Database(settings.database, readers=1) as db:
+        if db.dialect == "postgresql" and (present := (await pending(db))[0]) and await is_usable(db):
+            return present, present
+        from waypost.database.migrations import migrate  # importing Alembic takes half a second
+
         return await migrate(db, on_wait=on_wait)
 
 

@@ -14,10 +14,10 @@ async def test_a_newer_schema_is_used_if_it_only_added(clickhouse: Any) -> None:
         await migrate(client)
         clickhouse.sql(f"INSERT INTO schema_version (version, compatible_since) VALUES (9998, {newest()})")
         await check(client)
-        with pytest.raises(ClickHouseUnusable, match="9998 of a newer version"):
-            await migrate(client)
+        assert await migrate(client) == (9998, 9998)
         clickhouse.sql("INSERT INTO schema_version (version, compatible_since) VALUES (9999, 9999)")
-        with pytest.raises(ClickHouseUnusable, match="9999 of a newer version of Waypost: run that version"):
-            await check(client)
+        for use in (check, migrate):
+            with pytest.raises(ClickHouseUnusable, match="9999 of a newer version of Waypost: run that version"):
+                await use(client)
     finally:
         await client.close()

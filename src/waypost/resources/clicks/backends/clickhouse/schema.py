@@ -38,7 +38,8 @@ class ClickHouseAway(ClickHouseUnusable):
 async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
     """Create or upgrade the tables. Return (version before, version after). Raises ClickHouseUnusable.
 
-    Statements are repeated when a migration was interrupted, so each of them must be repeatable.
+    Statements are repeated when a migration was interrupted, so each of them must be repeatable. Tables of a newer
+    version that this one can use stay as they are.
     """
     await _check_server(client)
     on_cluster = f"ON CLUSTER '{cluster}'" if cluster else ""
@@ -49,8 +50,8 @@ async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
         " (version UInt32, compatible_since UInt32, applied_at DateTime DEFAULT now())"
         f" ENGINE = {texts['replicated']}MergeTree ORDER BY version"
     )
-    before, _ = await _find_version(client)
-    if before > newest():
+    before, compatible_since = await _find_version(client)
+    if compatible_since > newest():
         raise _newer_version(client, before)
     if before and before < min(version for version, _ in _migrations()):
         raise ClickHouseUnusable(
@@ -64,7 +65,7 @@ async def migrate(client: ClickHouse, cluster: str = "") -> tuple[int, int]:
             await client.command(
                 f"INSERT INTO schema_version (version, compatible_since) VALUES ({version}, {_COMPATIBLE_SINCE})"
             )
-    return before, newest()
+    return before, max(before, newest())
 
 
 async def check(client: ClickHouse, *, may_be_away: bool = False) -> None:
