@@ -128,9 +128,11 @@ def test_the_debian_package_from_its_first_start_to_its_removal(root: Root, pack
         machine.run("dpkg", "--remove", "waypost")
         assert machine.property("ActiveState") == "inactive"
         machine.run("test", "-e", f"{DATA}/waypost.db", "-a", "-e", "/etc/waypost/waypost.env")
-        machine.run("dpkg", "--purge", "waypost")
+        purged = machine.run("dpkg", "--purge", "waypost").stdout
+        assert f"Data stays in {DATA}. Delete it with: rm -r {DATA}\n" in purged
         left = machine.run("sh", "-c", f"ls -d {DATA} /etc/waypost /usr/lib/waypost 2>/dev/null", check=False).stdout
-        assert left == ""
+        assert left == f"{DATA}\n"
+        machine.run("test", "-e", f"{DATA}/waypost.db")
 
 
 def count_first_click(machine: Machine) -> str:
