@@ -327,6 +327,7 @@ def test_the_database_is_migrated_before_anything_else(rendering: Rendering) -> 
     for each in hooks:
         assert each["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
         if each["kind"] == "Job":
+            assert each["spec"]["template"]["spec"]["restartPolicy"] == "Never"  # a pod that failed stays, with its log
             [secret] = [v["secret"] for v in each["spec"]["template"]["spec"]["volumes"] if "secret" in v]
             assert secret["secretName"] in {"of-mine", *(hook["metadata"]["name"] for hook in hooks)}
 
