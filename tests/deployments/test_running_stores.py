@@ -318,6 +318,8 @@ def test_the_script_for_proxmox(tmp_path: Path) -> None:
         "systemctl": 'echo "systemctl $*"',
         "waypost": 'echo "waypost $*"',
         "dpkg": "echo amd64",
+        "rm": 'echo "rm $*"',
+        "mv": 'echo "mv $*"',
     }
     (tmp_path / "bin").mkdir()
     for name, text in programs.items():
@@ -360,8 +362,8 @@ def test_the_script_for_proxmox(tmp_path: Path) -> None:
     assert "http://192.168.1.30:8000/setup?code=abc-def" in run("ct/waypost.sh").splitlines()[-1]
     assert run("ct/waypost.sh", UPDATE="yes").splitlines() == [
         "check waypost waypost/waypost",
-        "waypost backup /var/lib/waypost/before-update.tar.gz",
-        "systemctl stop waypost",
+        "rm -f /var/lib/waypost/before-update.new.tar.gz",
+        "waypost backup /var/lib/waypost/before-update.new.tar.gz",
+        "mv /var/lib/waypost/before-update.new.tar.gz /var/lib/waypost/before-update.tar.gz",
         package,
-        "systemctl start waypost",
     ]

@@ -31,19 +31,12 @@ function update_script() {
 
   if check_for_gh_release "@{id}@" "waypost/waypost"; then
     msg_info "Backing up Data"
-    rm -f /var/lib/waypost/before-update.tar.gz
-    waypost backup /var/lib/waypost/before-update.tar.gz
+    rm -f /var/lib/waypost/before-update.new.tar.gz
+    waypost backup /var/lib/waypost/before-update.new.tar.gz
+    mv /var/lib/waypost/before-update.new.tar.gz /var/lib/waypost/before-update.tar.gz
     msg_ok "Backed up Data"
 
-    msg_info "Stopping Service"
-    systemctl stop waypost
-    msg_ok "Stopped Service"
-
     DPKG_FORCE_CONFOLD=1 fetch_and_deploy_gh_release "@{id}@" "waypost/waypost" "binary" "latest" "/opt/waypost" "waypost_*deb13_$(dpkg --print-architecture).deb"
-
-    msg_info "Starting Service"
-    systemctl start waypost
-    msg_ok "Started Service"
     msg_ok "Updated successfully!"
   fi
   exit
