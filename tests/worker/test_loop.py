@@ -15,6 +15,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
+from waypost.worker import run as worker_run
 from waypost.worker.jobs import SHORT, JobKind, JobRunner
 from waypost.worker.jobs import jobs as table
 from waypost.worker.run import work
@@ -103,6 +104,41 @@ async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(db: Database, 
     await run(db, {"links.check": check}, stop, queue=replace(SHORT, shutdown_timeout=0.05))
     [row] = await rows(db)
     assert (row.error, row.lease_until, row.failed_at) == ("the process was stopped while it ran", None, None)
+
+
+async def test_attempts_are_settled_at_the_stop_while_a_step_still_runs(db: Database, stop: asyncio.Event) -> None:
+    settled = asyncio.Event()
+
+    class Stopping(Numbers):
+        async def run(self, claimed):
+            stop.set()
+            return claimed.id
+
+        def on_commit(self, outcomes, claimed):
+            if outcomes:
+                settled.set()
+
+    numbers = Stopping(2)
+    await work(db, [loop.WorkerLoop(db, numbers)], [(3600, settled.wait)], stop=stop)
+    assert numbers.settled == [2]
+
+
+async def test_a_step_that_does_not_end_is_cancelled_at_the_stop(
+    db: Database, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_run, "STEP_TIMEOUT", 0.01)
+
+    async def hang():
+        async with db.write() as tx:
+            await jobs.enqueue(tx, JobKind("links.check"), "any", now=clock.now())
+            stop.set()
+            await asyncio.Event().wait()
+
+    async def check(job):
+        pytest.fail("it was never committed")
+
+    await run(db, {"links.check": check}, stop, hang)
+    assert await rows(db) == []
 
 
 async def test_no_more_jobs_at_once_than_allowed(db: Database, stop: asyncio.Event) -> None:

@@ -14,6 +14,8 @@ from waypost.kit.memory import release_free_memory
 from waypost.worker.jobs import Handlers, Stops
 from waypost.worker.loop import POLL_INTERVAL, QueueWorker, Step, WorkerLoop, every, name_of
 
+STEP_TIMEOUT = 3.0
+"""Seconds that periodic steps get to end when the process stops. One that is cut off begins again at the next start."""
 Periodic = tuple[float, Step]
 """A step, after the seconds until it is called again once it has returned False."""
 
@@ -33,16 +35,25 @@ _log = structlog.get_logger()
 async def work(
     db: Database, loops: Sequence[WorkerLoop[Any, Any]], periodic: Sequence[Periodic] = (), *, stop: asyncio.Event
 ) -> None:
-    """Work until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
-    steps: list[tuple[float, Step, str]] = [(POLL_INTERVAL, loop.step, loop.name) for loop in loops]
-    steps += [(seconds, step, name_of(step)) for seconds, step in periodic]
+    """Work until `stop`: then nothing new is claimed, attempts in flight get some time to end, and steps a little."""
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            group.create_task(_work_through(loop, stop))
+        tasks = [group.create_task(check_integrity(db, stop))]
+        for seconds, step in periodic:
+            repeated = every(seconds, step, stop=stop, retry_on=Exception)
+            tasks.append(group.create_task(repeated, name=name_of(step)))
+        await stop.wait()
+        for late in (await asyncio.wait(tasks, timeout=STEP_TIMEOUT))[1]:
+            _log.info("step cancelled", step=late.get_name())
+            late.cancel()
+
+
+async def _work_through(loop: WorkerLoop[Any, Any], stop: asyncio.Event) -> None:
     try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(check_integrity(db, stop))
-            for seconds, step, name in steps:
-                group.create_task(every(seconds, step, name=name, stop=stop, retry_on=Exception))
-    finally:  # concurrently: the parent waits only once
-        await asyncio.gather(*(loop.close() for loop in loops))
+        await every(POLL_INTERVAL, loop.step, name=loop.name, stop=stop, retry_on=Exception)
+    finally:  # at once: the parent waits for attempts in flight no longer than it must
+        await loop.close()
 
 
 def collect_garbage_rarely() -> None:

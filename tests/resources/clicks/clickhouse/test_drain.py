@@ -34,6 +34,7 @@ from waypost.resources.clicks.model import spool_positions
 from waypost.resources.links.model import Link, link_clicks
 from waypost.resources.qrcodes.model import qr_scans
 from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.worker import run as worker_run
 
 CHROME = (
     b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
@@ -185,6 +186,25 @@ async def test_repeats_an_insertion(kit: Kit, monkeypatch: pytest.MonkeyPatch, f
     if fault != "kill":  # a killed server may not have written the request down
         assert Counter(request.token for request in kit.server.requests("INSERT INTO")).most_common(1)[0][1] > 1
     await drainer.close()
+
+
+@pytest.mark.parametrize("executed", [False, True])
+async def test_repeats_an_insertion_that_the_stop_of_the_worker_has_cut_off(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch, *, executed: bool
+) -> None:
+    monkeypatch.setattr(worker_run, "STEP_TIMEOUT", 0.01)
+    kit.visit(3)
+    kit.server.faults.hang("INSERT INTO", executed=executed)
+    drainer, stop = kit.drainer(), asyncio.Event()
+    working = asyncio.create_task(worker_run.work(kit.db, [], [(1, drainer.step)], stop=stop))
+    await asyncio.to_thread(kit.server.wait_for_fault)
+    stop.set()
+    await working
+    await drainer.close()
+    kit.server.faults.clear()
+    with increases() as increased:
+        await kit.drain()
+    assert increased["waypost_batches_repeated_total"] == 1
 
 
 async def test_waits_while_clickhouse_refuses_connections(kit: Kit) -> None:
