@@ -186,6 +186,28 @@ async def test_an_outage_and_its_end_are_logged_once(stop: asyncio.Event, monkey
     ]
 
 
+@pytest.mark.parametrize(
+    ("error", "interval", "took", "waits"),
+    [
+        (Unavailable(), 3600, 0, [1, 1, 1]),  # its end is noticed within seconds
+        (Unavailable(), 3600, 4, [4, 4, 4]),
+        (Unavailable(), 3600, 600, [600, 1200, 2400, 3600, 3600]),  # a refused query
+        (Unavailable(), 0.2, 30, [1, 1, 1]),
+        (RuntimeError(), 3600, 0, [1, 2, 4, 8]),
+        (RuntimeError(), 60, 20, [20, 40, 60, 60]),
+        (RuntimeError(), 0.2, 20, [1, 1, 1]),
+    ],
+)
+def test_what_fails_at_length_is_repeated_ever_later(
+    error: Exception, interval: float, took: float, waits: list[float]
+) -> None:
+    wait, found = 0.0, []
+    for _ in waits:
+        wait = loop.next_wait(error, wait, took=took, interval=interval)
+        found.append(wait)
+    assert found == waits
+
+
 async def test_a_step_with_more_work_is_called_again_at_once(stop: asyncio.Event) -> None:
     class Busy:
         steps = 0

@@ -19,7 +19,8 @@ from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
 
 POLL_INTERVAL = 0.2  # seconds between two steps while a queue is empty
-RETRY_INTERVAL = 1.0  # seconds between two attempts while a step fails
+RETRY_INTERVAL = 1.0  # seconds between two attempts while a step fails, at least
+_QUICK = 5.0  # seconds; an outage mostly shows within them
 SHUTDOWN_TIMEOUT = 12.0  # seconds; the parent waits a little longer
 _IN_FLIGHT_INTERVAL = 0.2  # seconds between two polls while attempts are in flight
 
@@ -203,21 +204,33 @@ async def every(
 
     Errors of the type `retry_on` are logged once, and their end is logged. All others are raised.
     """
-    name, stop, has_failed = name or name_of(step), stop or asyncio.Event(), False
+    name, stop, wait = name or name_of(step), stop or asyncio.Event(), 0.0
     while not stop.is_set():
+        began = time.monotonic()
         try:
             has_more = await step()
         except retry_on as error:
-            if not has_failed:
+            if not wait:
                 is_expected = isinstance(error, Unavailable)
                 _log.error("step failed, retrying", step=name, error=reason_of(error), exc_info=not is_expected)
-            has_failed = True
-            await _wait_for(stop, RETRY_INTERVAL)
+            wait = next_wait(error, wait, took=time.monotonic() - began, interval=seconds)
+            await _wait_for(stop, wait)
             continue
-        if has_failed:
+        if wait:
             _log.info("step recovered", step=name)
-        has_failed = False
+        wait = 0.0
         await (asyncio.sleep(0) if has_more else _wait_for(stop, seconds))
+
+
+def next_wait(error: Exception, latest: float, *, took: float, interval: float) -> float:
+    """Return the seconds until a failed step is called again. `latest`: after its latest failure, 0 if it had none.
+
+    The end of an outage is noticed soon. Other failures may repeat much work, such as a query that needs too much
+    memory: each wait is longer, up to the interval of the step.
+    """
+    is_outage = isinstance(error, Unavailable) and took < _QUICK
+    wait = max(RETRY_INTERVAL, took, 0.0 if is_outage else 2 * latest)
+    return min(wait, max(RETRY_INTERVAL, interval))
 
 
 async def cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
