@@ -16,7 +16,7 @@ from waypost.composition import mail_sender
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.settings import Settings
-from waypost.worker.jobs import SHORT, JobRunner, jobs
+from waypost.worker.jobs import SHORT, JobRunner, jobs, wait_after
 from waypost.worker.loop import WorkerLoop
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
@@ -46,6 +46,11 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
         [sent] = server.mails
         assert (sent["Subject"], sent["Message-ID"]) == ("Hello", f"<{job.id}@example.com>")
         assert not await loop.step()
+
+
+def test_emails_outlast_an_outage_of_the_mail_server() -> None:
+    tried_for = sum((wait_after(attempt) for attempt in range(1, mail.JOB.max_attempts)), timedelta())
+    assert timedelta(hours=47) < tried_for <= timedelta(hours=48)
 
 
 NOT_SENT = {"event": "email not sent: WAYPOST_SMTP_URL is not set", "log_level": "info"}

@@ -27,7 +27,8 @@ from waypost.database import Instant, Json, Tx, metadata, upsert
 from waypost.kit.clock import Clock, from_microseconds, microseconds
 from waypost.worker import jobs
 
-JOB = jobs.JobKind("mail.send", is_private=True)
+JOB = jobs.JobKind("mail.send", max_attempts=54, is_private=True)
+"""In two days: seven attempts within the first hour, then one an hour."""
 _NOT_SENT = "email not sent: WAYPOST_SMTP_URL is not set"
 _FILE_RETENTION = timedelta(days=8)
 """Longer than any link in an email is valid."""

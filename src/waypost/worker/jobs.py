@@ -97,6 +97,10 @@ class JobQueue:
         """Longer than an attempt, so that it has ended before another process may claim the job."""
         return self.timeout + timedelta(seconds=10)
 
+    def own_timeout(self) -> asyncio.Timeout:
+        """Return the timeout of a handler that counts its failures: it ends before it is cancelled from outside."""
+        return asyncio.timeout(self.timeout.total_seconds() - 2)
+
 
 SHORT = JobQueue("jobs", slots=8, per_account=4)
 LONG = JobQueue("long_jobs", slots=6, per_account=1, poll_interval=1.0)

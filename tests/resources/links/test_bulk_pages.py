@@ -29,7 +29,7 @@ from waypost.resources.links.bulk import changes as bulk_changes
 from waypost.resources.links.bulk.change_store import UNDO_TIME, BulkChange, Kind, Selection
 from waypost.resources.links.lists.query import LinkFilter
 from waypost.resources.links.model import CHANGE_JOB, PURGE_JOB, deleted_links, links
-from waypost.worker.jobs import Again
+from waypost.worker.jobs import LONG, Again
 from waypost.worker.jobs import jobs as jobs_table
 
 _BLOCKED = sql("SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
@@ -269,12 +269,20 @@ async def test_a_change_is_continued_after_its_process_was_killed_in_many_attemp
     async def failing(*_: Any) -> bool:
         raise ConnectionError
 
-    change = await start(env, "replace", ALL, find="other", replacement="page")
-    monkeypatch.setattr(bulk_change_steps, "run", failing)
-    for attempt, state in ((7, "running"), (8, "failed")):
-        with pytest.raises(ConnectionError):
-            await run_job(env, change, attempt=attempt)
-        assert (await bulk_changes.get(env.deps, env.alice.account_id, change.id)).state == state
+    async def hanging(*_: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    no_time = replace(CHANGE_JOB, queue=replace(LONG, timeout=timedelta(seconds=2)))
+    monkeypatch.setattr(bulk_changes, "CHANGE_JOB", no_time)
+    for step, error in ((failing, ConnectionError), (hanging, TimeoutError)):
+        change = await start(env, "replace", ALL, find="other", replacement="page")
+        with monkeypatch.context() as broken:
+            broken.setattr(bulk_change_steps, "run", step)
+            for attempt, state in ((7, "running"), (8, "failed")):
+                with pytest.raises(error):
+                    await run_job(env, change, attempt=attempt)
+                assert (await bulk_changes.get(env.deps, env.alice.account_id, change.id)).state == state
 
 
 # ── pages ──

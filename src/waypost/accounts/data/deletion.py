@@ -28,7 +28,7 @@ from waypost.resources.links import account_data as links_of_account
 from waypost.worker import jobs
 from waypost.worker.jobs import Again, Job
 
-JOB = jobs.JobKind("account.delete")
+JOB = jobs.JobKind("account.delete", max_attempts=1_000)  # ClickHouse may hang for days
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 _DELAY = timedelta(minutes=1)  # by then the visits that were answered before the deletion are stored
 _PHASES = ("links", "clicks", "rest")

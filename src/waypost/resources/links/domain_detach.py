@@ -20,7 +20,7 @@ from waypost.resources.links.routes.changes import Routes
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
-JOB = jobs.JobKind("links.detach_domain")
+JOB = jobs.JobKind("links.detach_domain", max_attempts=1_000)  # each detaches what it has time for
 _BATCH_SIZE = 2_000
 _ALIAS_BATCH = 200  # each is of another link, whose searchable text changes
 

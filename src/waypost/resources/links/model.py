@@ -26,7 +26,7 @@ from waypost.resources import domains, pixels
 from waypost.worker.jobs import LONG, JobKind
 
 CHANGE_JOB = JobKind("links.change_many", LONG, max_attempts=1_000)
-PURGE_JOB = JobKind("links.purge_deleted", LONG)
+PURGE_JOB = JobKind("links.purge_deleted", LONG, max_attempts=1_000)  # each purges what it has time for
 """Of changes of many links from the dashboard."""
 
 LinkStatus = Literal["active", "inactive"]

@@ -98,11 +98,11 @@ async def run(deps: Deps, job: Job) -> Again | None:
     id_, account = UUID(job.payload["id"]), job.account_id
     if account is None:
         return None
-    end = time.monotonic() + _TIME_LIMIT
+    end, is_running = time.monotonic() + _TIME_LIMIT, True
     try:
-        is_running = True
-        while is_running and time.monotonic() < end:
-            is_running = await steps.run(deps, account, id_)
+        async with CHANGE_JOB.queue.own_timeout():
+            while is_running and time.monotonic() < end:
+                is_running = await steps.run(deps, account, id_)
     except NotFound:  # the account was deleted
         return None
     except Exception:
