@@ -21,17 +21,17 @@ class AuditRetention:
         self._clock = clock
         self._account = _NO_ACCOUNT
         """Those up to this one are done."""
-        self._boundary: datetime | None = None
+        self._boundary: datetime | None = None  # during a pass
         self._previous: datetime | None = None  # the boundary by the clock of the last pass
 
     async def step(self) -> bool:
         """Delete a batch of one account, or go on to the next account. Return False after the last one."""
-        if self._account == _NO_ACCOUNT:
+        if self._boundary is None:
             self._boundary = self._next_boundary()
         async with self._db.read() as tx:
             found = await store.find_oldest_after(tx, self._account) if self._boundary else None
         if found is None or self._boundary is None:
-            self._account = _NO_ACCOUNT
+            self._account, self._boundary = _NO_ACCOUNT, None
             return False
         account, oldest = found
         if oldest >= self._boundary or not await self._delete(account, self._boundary):
