@@ -1,7 +1,7 @@
 """The routing of a link in the API: stored, checked, replaced and removed. `resources.routing` tests its parts."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ import httpx
 import pytest
 from resources.links.env import HOST, SHARED, UNSAFE, Env, faults
 from resources.links.test_bulk_pages import ALL, run_job, start, undo
+from servers import SafeBrowsingServer
 
 from waypost.accounts import RateLimiters, open_limiters
 from waypost.accounts.model import SignInClient
@@ -259,6 +260,31 @@ async def test_skips_only_what_leads_to_an_unsafe_destination(env: Env, link: di
     assert changed == ["main"]
     await saved(env, link, rules=rules_)
     assert await after(0) == []
+
+
+async def test_asks_safe_browsing_about_all_links_together(
+    env: Env, link: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, evil = await env.make(slug="other"), env.site.url("/over")
+    await saved(env, link, rules=[rule(env, "/a"), rule(env, "/b", "B")])
+    await saved(env, other, rules=[rule(env, "/b")], fallback_url=evil)
+
+    async def recheck() -> list[Sequence[str]]:
+        """Return the unsafe destinations of both links."""
+        env.clock.move(timedelta(hours=7))
+        assert not await worker.step()
+        return [row.unsafe_urls for each in (link, other) if (row := await stored(env, each))]
+
+    async with SafeBrowsingServer("key", evil).running() as google:
+        settings = Settings(
+            data_dir=tmp_path, safe_browsing_key="key", safe_browsing_url=google.url(), outbound_allow=[HOST]
+        )
+        worker = RoutingRecheck(env.deps, new_destination_checker(settings, outbound_client(settings)))
+        assert await recheck() == [[], [evil]]
+        assert len(google.heads) == 1
+    capsys.readouterr()
+    assert await recheck() == [[], [evil]], "it is not reachable any more"
+    assert capsys.readouterr().out.count("Safe Browsing unavailable") == 1
 
 
 async def test_an_undone_deletion_restores_the_routing(env: Env, link: dict[str, Any]) -> None:

@@ -4,15 +4,15 @@ Only the rule, variant or fallback with this destination is affected. While Safe
 counts as safe: so a destination that was unsafe once stays so here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import structlog
 
 from waypost.context import Context
-from waypost.kit.urls import BadUrl
-from waypost.outbound import DestinationChecker, NotPublic, Unsafe
+from waypost.kit.urls import BadUrl, Url
+from waypost.outbound import DestinationChecker, NotPublic
 from waypost.resources.links import routing, store
 from waypost.resources.links.routing import LinkRouting
 
@@ -37,8 +37,7 @@ class RoutingRecheck:
         return len(due) == _RECHECKED_AT_ONCE
 
     async def _recheck(self, due: Sequence[LinkRouting]) -> None:
-        urls_due = {url for each in due for url in each.destinations}
-        unsafe = {url for url in urls_due if await _is_unsafe(self._checker, url)}
+        unsafe = await _find_unsafe(self._checker, {url for each in due for url in each.destinations})
         ids, slugs = [each.link_id for each in due], []
         async with self._context.db.write() as tx:
             links = {link.id: link for link in await store.lock_any(tx, ids)}
@@ -53,9 +52,16 @@ class RoutingRecheck:
             await self._context.routes.changed(tx, slugs)
 
 
-async def _is_unsafe(checker: DestinationChecker, url: str) -> bool:
-    try:
-        await checker.check_url(checker.canonical(url))
-    except (Unsafe, NotPublic, BadUrl):
-        return True
-    return False
+async def _find_unsafe(checker: DestinationChecker, texts: Collection[str]) -> set[str]:
+    """Return those that `check_url` would refuse. Safe Browsing is asked about all of them together."""
+    urls, unsafe = dict[str, Url](), set[str]()
+    for text in texts:
+        try:
+            url = checker.canonical(text)
+            await checker.check_ip(url)
+        except (NotPublic, BadUrl):
+            unsafe.add(text)
+        else:
+            urls[text] = url
+    listed = await checker.find_unsafe({*urls.values()})
+    return unsafe | {text for text, url in urls.items() if url in listed}
