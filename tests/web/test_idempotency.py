@@ -24,7 +24,7 @@ from waypost.kit.errors import Invalid, Problems
 from waypost.web import PREFIX, Endpoint, data
 from waypost.worker.jobs import JobKind, enqueue, jobs
 
-JOBS = f"{PREFIX}/jobs"
+JOBS, FILES = f"{PREFIX}/jobs", f"{PREFIX}/files"
 HEADER = "Idempotency-Key"
 Verb = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -75,6 +75,7 @@ async def other(verbs: Verbs, caller: ApiCaller, fields: Fields, problems: Probl
 ENDPOINTS = [
     Endpoint("POST", "/jobs", create, "Create", "links:write", status=201, body=Fields),
     Endpoint("POST", "/others", other, "Create another", "links:write", status=202, body=Fields),
+    Endpoint("POST", "/files", other, "Get a file", "links:write", body=Fields, file="text/plain"),
     Endpoint("PATCH", "/jobs", other, "Change", "links:write", body=Fields),
 ]
 
@@ -151,8 +152,15 @@ async def test_refuses_a_key_of_another_request(client: httpx.AsyncClient, alice
 @pytest.mark.parametrize("key", ["", " ", "a b", "x" * 256, "ü", "a\x7f"])
 async def test_refuses_an_invalid_key(client: httpx.AsyncClient, alice: Person, verbs: Verbs, key: str) -> None:
     headers = {**alice.headers, HEADER: key.encode("latin-1")}
-    assert problems(await client.post(JOBS, headers=headers, json={})) == [HEADER]
+    for path in (JOBS, FILES):
+        assert problems(await client.post(path, headers=headers, json={})) == [HEADER]
     assert verbs.runs == 0
+
+
+async def test_a_file_is_not_replayed(client: httpx.AsyncClient, alice: Person, verbs: Verbs) -> None:
+    for _ in range(2):
+        assert "Idempotent-Replayed" not in (await post(client, alice, path=FILES)).headers
+    assert verbs.runs == 2
 
 
 async def test_refuses_two_keys(client: httpx.AsyncClient, alice: Person) -> None:

@@ -38,6 +38,7 @@ from waypost.kit.versions import ONLY_ABSENT, Expected, Version, is_current, rea
 from waypost.web.body import Reader, has_no_content, read_fields
 from waypost.web.envelope import DEPRECATIONS, DESTINATION_CHECK, data
 from waypost.web.guard import Guard
+from waypost.web.idempotency import read_key
 from waypost.web.openapi.parameters import PAGING
 from waypost.web.pagination import paginated, require_pagination
 
@@ -247,6 +248,8 @@ class EndpointTable(BaseRoute):
         caller = await self._guard.check(request, endpoint.scope)
         if endpoint.takes_idempotency_key and HEADER in request.headers:
             return await self._guard.idempotency_keys.respond_once(request, caller, partial(_call, row, request))
+        if endpoint.file and HEADER in request.headers:
+            read_key(request)  # without effect, as nothing is changed
         return await _call(row, request, caller)
 
 

@@ -66,12 +66,18 @@ class IdempotencyKeys:
         return response
 
     async def _claim(self, request: Request, account: UUID) -> Claim | Answer:
-        keys = [_QUOTED.sub(r"\1", text) for text in request.headers.getlist(HEADER)]
-        if len(keys) != 1 or not _KEY.fullmatch(keys[0]):
-            raise Invalid({HEADER: [WRONG_KEY]})
+        key = read_key(request)
         body = await read_once(request, MAX_BODY)
         digest = hashlib.sha256(request.scope["path"].encode() + b"\0" + body).digest()
-        return await self._answers.claim(account, keys[0], digest)
+        return await self._answers.claim(account, key, digest)
+
+
+def read_key(request: Request) -> str:
+    """Read the header, which the request has. Raises Invalid."""
+    keys = [_QUOTED.sub(r"\1", text) for text in request.headers.getlist(HEADER)]
+    if len(keys) != 1 or not _KEY.fullmatch(keys[0]):
+        raise Invalid({HEADER: [WRONG_KEY]})
+    return keys[0]
 
 
 def _replay(answer: Answer) -> Response:
