@@ -220,6 +220,8 @@ async def test_rejects_invalid_values(env: Env) -> None:
         ("kind=human&kind=all", "kind"),
         ("from=9998-01-01&to=9999-12-31", "from"),
         ("from=2029-01-02+0100+0100", "from"),
+        ("link_id=", "link_id"),
+        ("link_id=,&link_id=%20", "link_id"),
     ):
         answer = await env.get(f"/clicks?{query}")
         assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name]), query

@@ -104,6 +104,7 @@ def test_reads_json() -> None:
         ({"tag": 5}, {"filters.tag": ["This must be a text or a list of texts."]}),
         ({"tag": ["a", None]}, {"filters.tag": ["This must be a text or a list of texts."]}),
         ({"device": ["x"]}, {"filters.device": ["This must be one of: desktop, mobile, tablet, other."]}),
+        *(({"link_id": blank}, {"filters.link_id": ["This must be a UUID."]}) for blank in ("", [], [",", " "])),
         ({"tags": "a"}, {"filters.tags": [f"Unknown filter. Use: {', '.join(ACCOUNT_FILTERS)}."]}),
     ],
 )

@@ -11,7 +11,7 @@ from waypost.accounts import Caller
 from waypost.context import Context
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.clicks import listing
+from waypost.resources.clicks import filters, listing
 from waypost.resources.clicks.filters import ACCOUNT_FILTERS, FILTER_TEXTS, LINK_FILTERS, ClickFilter, FilterName
 from waypost.resources.clicks.model import HUMAN
 from waypost.resources.clicks.parameters import ClickKindFilter, check_names, read_click_filter
@@ -65,6 +65,7 @@ async def clicks(context: Context, caller: Caller, link_id: UUID, request: Reque
 def _read_query(request: Request, names: Collection[FilterName], at: datetime) -> tuple[ClickFilter, PageRequest]:
     query, problems = read_query(request), Problems()
     check_names(query, [*_NAMES, *names], problems)
+    filters.check_link_ids(request.query_params.multi_items(), names, problems)
     parameters = read_click_filter(query, names, problems, at), read_pagination(request, problems)
     problems.raise_if_any()
     return parameters

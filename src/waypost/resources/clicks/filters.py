@@ -66,6 +66,7 @@ FILTER_TEXTS: Mapping[FilterName, tuple[str, str]] = {
 }
 """What each filter takes, and an example."""
 
+_NO_LINK_ID = "This must be a UUID."
 _COUNTRY = re.compile(r"[A-Z][A-Z0-9]", re.IGNORECASE | re.ASCII)
 
 
@@ -127,9 +128,10 @@ class Filters:
             if name not in names:
                 problems.add(f"filters.{name[:MAX_TEXT]}", f"Unknown filter. Use: {', '.join(names)}.")
             elif all(isinstance(text, str) for text in texts):
-                sent += [(name, text) for text in texts]
+                sent += [(name, text) for text in texts or [""]]
             else:
                 problems.add(f"filters.{name}", "This must be a text or a list of texts.")
+        check_link_ids(sent, names, problems, "filters.")
         return cls.read(sent, names, problems, "filters.")
 
     def to_query(self) -> list[tuple[str, str]]:
@@ -170,6 +172,13 @@ class ClickFilter:
     start: datetime | None = None
     end: datetime | None = None
     filters: Filters = NO_FILTERS
+
+
+def check_link_ids(sent: Iterable[tuple[str, str]], names: Collection[str], problems: Problems, path: str = "") -> None:
+    """Report a `link_id` without any ID, which would choose all links. Not for forms: they send blank fields."""
+    texts = [text for name, text in sent if name == "link_id" and name in names]
+    if texts and not "".join(texts).replace(",", "").strip():
+        problems.add(f"{path}link_id", _NO_LINK_ID)
 
 
 def _split(sent: Iterable[tuple[str, str]], known: Mapping[str, FilterName]) -> Iterator[tuple[FilterName, str]]:
@@ -219,7 +228,7 @@ def _canonical(name: FilterName, text: str) -> str:
     if name == "link_id":
         link_id = parse_id(text)
         if link_id is None:
-            raise ValueError("This must be a UUID.")
+            raise ValueError(_NO_LINK_ID)
         return str(link_id)
     if name == "hostname":
         return names.canonical_or_lower(text)

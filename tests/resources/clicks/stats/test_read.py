@@ -344,6 +344,8 @@ async def test_invalid_parameters(env: Env) -> None:
         ("visitors=yes", "visitors"),
         ("device=phone", "device"),
         ("link_id=1", "link_id"),
+        ("link_id=", "link_id"),
+        ("link_id=,", "link_id"),
     ):
         answer = await env.get(f"/stats?{query}")
         assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name]), query

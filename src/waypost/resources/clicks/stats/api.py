@@ -20,7 +20,7 @@ from waypost.kit.fields import IdText, TimestampText
 from waypost.kit.timezones import UTC_NAME
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS, filter_parameters
-from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName
+from waypost.resources.clicks.filters import ACCOUNT_FILTERS, LINK_FILTERS, FilterName, check_link_ids
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.parameters import check_choice
 from waypost.resources.clicks.stats import csv_rows
@@ -265,6 +265,7 @@ def _read_request(
         problems.add("list", "Only files have one list: send the header `Accept: text/csv` with it.")
     elif name is not None:
         check_choice("list", name, lists, problems)
+    check_link_ids(request.query_params.multi_items(), filters, problems)
     query = read_stats_query(parameters, filters, problems, now)
     if not is_csv:
         return _StatsRequest(query, lists, is_csv)
