@@ -24,6 +24,8 @@ from waypost.private_files import replacing
 TableRow = tuple[Any, ...]
 
 IMAGES = "link_images"
+UPLOADS = "import_file_pieces"
+"""Not for SQLite: there, uploaded files are files, which are not copied."""
 _MAX_POLLS = 20
 _FETCHED_ROWS = 2_000
 _FETCHED_IMAGES = 8  # of up to 2 MB

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sqlalchemy import Table, text
 from sqlalchemy.engine import make_url
 
-from waypost.commands.copy_ends import IMAGES, CopyEnd, CopyFailed, PostgresEnd, SqliteEnd, TableRow
+from waypost.commands.copy_ends import IMAGES, UPLOADS, CopyEnd, CopyFailed, PostgresEnd, SqliteEnd, TableRow
 from waypost.commands.output import ReportProgress
 from waypost.database import Database, Json, metadata
 from waypost.database.migrations import migrate
@@ -134,7 +134,7 @@ def _media_of(url: str) -> Path:
 
 def _copy_tables(source: CopyEnd, target: CopyEnd, report: ReportProgress | None) -> dict[str, Fingerprint]:
     """Copy and compare. Raise CopyFailed for tables that differ."""
-    tables = metadata.sorted_tables
+    tables = [table for table in metadata.sorted_tables if table.name != UPLOADS or isinstance(target, PostgresEnd)]
     progress = _Progress(report, 2 * sum(source.count(table) for table in tables) if report else 0)
     sums = {table.name: _Sum(table, progress) for table in tables}
     for table in tables:
