@@ -38,11 +38,11 @@ def _endpoints(web: Web) -> "Endpoints":
 def _worker_parts(worker: Worker) -> WorkerParts:
     from waypost.resources.clicks.intake.build import intake_settings
 
-    settings, context = worker.settings, worker.context
-    drainer = context.click_store.new_drainer(context.db, settings.data_dir / "spool", intake_settings(settings))
+    settings, db, clock, store = worker.settings, worker.context.db, worker.context.clock, worker.context.click_store
+    drainer = store.new_drainer(db, settings.data_dir / "spool", intake_settings(settings))
     worker.stack.push_async_callback(drainer.close)
-    hourly = context.click_store.hourly_steps(context.db, settings.click_retention_days, context.clock)
-    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *((3600, step) for step in hourly)])
+    hourly = [(3600, step) for step in store.hourly_steps(db, settings.click_retention_days, clock)]
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), *hourly], handlers=store.handlers(db, clock))
 
 
 RESOURCE = Resource(

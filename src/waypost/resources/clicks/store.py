@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # imported by commands only
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.build import IntakeSettings
     from waypost.resources.clicks.intake.drain import Drainer
+    from waypost.worker.jobs import Handlers
     from waypost.worker.loop import Step
 
 
@@ -160,6 +161,9 @@ class ClickStore(Protocol):
         """Return what moves visits from this spool to the store. Close it afterwards."""
 
     def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> "list[Step]": ...
+
+    def handlers(self, db: Database, clock: Clock) -> "Handlers":
+        """Return what does the jobs of drainers."""
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         """Delete the clicks and statistics of an account. Yields after each short step. Raises Unavailable."""

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.build import IntakeSettings
     from waypost.resources.clicks.intake.drain import Drainer
+    from waypost.worker.jobs import Handlers
     from waypost.worker.loop import Step
 
 log = structlog.get_logger(__name__)
@@ -50,6 +52,11 @@ class ClickHouseStore:
     def hourly_steps(self, db: Database, retention_days: int | None, clock: Clock) -> "list[Step]":
         retention = ClickHouseRetention(db, self.client, retention_days, clock=clock)
         return [VisitorCounter(db, self.client, clock=clock).step, retention.step]
+
+    def handlers(self, db: Database, clock: Clock) -> "Handlers":
+        from waypost.resources.clicks.backends.clickhouse.drain import CORRECT_JOB, correct_repeated  # noqa: PLC0415
+
+        return {CORRECT_JOB: partial(correct_repeated, db=db, store=self, clock=clock)}
 
     async def delete_account_data(
         self, db: Database, account_id: UUID, *, batch_size: int

@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,15 @@ from waypost.resources.clicks.intake.drain import DRAINED, Batch, Drainer, Posit
 from waypost.resources.clicks.intake.positions import SegmentRange, begin, find_pending, find_positions, settle
 from waypost.resources.clicks.intake.record_events import record_events
 from waypost.resources.clicks.model import HUMAN
+from waypost.worker.jobs import Job, JobKind, JobQueue, enqueue
 
 if TYPE_CHECKING:
     from waypost.resources.clicks.backends.clickhouse import ClickHouseStore
 
 log = structlog.get_logger(__name__)
 
+_QUEUE = JobQueue("click_corrections", slots=1, per_account=1, poll_interval=1.0, timeout=timedelta(minutes=30))
+CORRECT_JOB = JobKind("clicks.correct_day", _QUEUE, max_attempts=None)
 _REPEATED = metrics.Counter("waypost_batches_repeated_total", "Batches of clicks sent to ClickHouse again.")
 
 
@@ -109,7 +113,7 @@ class ClickHouseDrainer(Drainer):
         """The server counts; only the counters of links are kept here."""
 
     async def _commit(self, batch: Batch, reached: Positions) -> None:
-        if batch.is_repeated:  # nothing else may be pending while its days are compared
+        if batch.is_repeated:
             await self._click_store.insert_again(batch.clicks, batch.token)
             following = Batch()
         else:
@@ -134,13 +138,12 @@ class ClickHouseDrainer(Drainer):
             )
             await qrcodes.add_scans(tx, Counter(click.link_id for click in human if click.is_scan))
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
+            if batch.is_repeated:  # in this transaction: a kill after it must not prevent the correction
+                for day in sorted({click.day for click in batch.clicks}):
+                    await enqueue(tx, CORRECT_JOB, {"day": day}, now=self._clock())
         if following.ranges:
             following.token, self._begun = token, following
         DRAINED.add(len(batch.clicks))
-        if batch.is_repeated:
-            for day in sorted({click.day for click in batch.clicks}):
-                if await correct_day(self._db, self._click_store.client, day, clock=self._clock):
-                    log.warning("statistics of a repeated batch corrected", day=day)
 
     async def _prepared(self) -> Batch:
         """Return the next batch, empty if it cannot be prepared now: then it is prepared again after this one."""
@@ -148,6 +151,12 @@ class ClickHouseDrainer(Drainer):
             return await self._next if self._next and not self._pending else Batch()
         except Unavailable:
             return Batch()
+
+
+async def correct_repeated(job: Job, *, db: Database, store: "ClickHouseStore", clock: Clock) -> None:
+    """Correct what ClickHouse has lost of a day of a repeated batch. Raises BatchPending and Unavailable."""
+    if await correct_day(db, store.client, job.payload["day"], clock=clock):
+        log.warning("statistics of a repeated batch corrected", day=job.payload["day"])
 
 
 async def _begin(tx: Tx, batch: Batch) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from waypost.resources.clicks.backends.sql.rebuild import Difference, OnDay, RebuildResult
     from waypost.resources.clicks.intake.build import IntakeSettings
     from waypost.resources.clicks.intake.drain import Drainer
+    from waypost.worker.jobs import Handlers
     from waypost.worker.loop import Step
 
 
@@ -38,6 +39,9 @@ class SqlClickStore:
         from waypost.resources.clicks.retention import Retention  # noqa: PLC0415
 
         return [Retention(db, retention_days, clock=clock).step, StatsCacheRefresher(db, clock=clock).step]
+
+    def handlers(self, db: Database, clock: Clock) -> "Handlers":  # noqa: ARG002
+        return {}
 
     def delete_account_data(self, db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
         from waypost.resources.clicks.retention import delete_account_data  # noqa: PLC0415
