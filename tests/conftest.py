@@ -20,6 +20,7 @@ import certifi
 import psycopg
 import pytest
 import trustme
+from deployments.first_click import FIRST_CLICK
 from hypothesis import settings
 
 from waypost.database import Database
@@ -48,7 +49,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which programs a run went without."""
+    """Says which programs a run went without, and how long installations took until their first click."""
+    for report in terminalreporter.stats.get("passed", []):
+        for line in report.capstdout.splitlines():
+            if line.endswith(FIRST_CLICK):
+                terminalreporter.write_line(line)
     reasons = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
     missing = Counter(
         found[1] for reason in reasons if (found := re.match(r"Skipped: (.+?) (?:is|are) missing", reason))

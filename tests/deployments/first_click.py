@@ -9,15 +9,16 @@ from typing import Any
 import httpx
 from journeys.service import eventually
 
+FIRST_CLICK = "s from start to the first counted click"
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
 
 @contextlib.contextmanager
 def first_click_of(what: str) -> Iterator[None]:
-    """Prints how long it took. `pytest -s` shows it."""
+    """Prints how long it took, for the end of the run."""
     begun = time.monotonic()
     yield
-    print(f"{what}: {time.monotonic() - begun:.1f} s from start to the first counted click")
+    print(f"{what}: {time.monotonic() - begun:.1f} {FIRST_CLICK}")
 
 
 def api_key(first_start: str) -> str:
