@@ -23,7 +23,7 @@ Layers = list[frozenset[str]]
 def drawn(name: str) -> Layers:
     block = re.search(rf"^```{name}\n(.*?)^```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL | re.MULTILINE)
     assert block, f"ARCHITECTURE.md has no block ```{name}"
-    return [frozenset(part.strip() for part in line.split("|")) for line in block[1].splitlines()]
+    return [frozenset(part.strip() for part in re.split(r"[|:]", line)) for line in block[1].splitlines()]
 
 
 def held(name: str) -> Layers:

@@ -23,7 +23,7 @@ _TEXT = {"type": "string"}
 _IMAGE_PARAMETERS = (
     {**parameter("format", {**_TEXT, "enum": list(get_args(ImageFormat))}, "png or svg", "png"), "in": "path"},
     {
-        **parameter("v", _TEXT, "The style, as in the URL that the API returned", "1-1d3557-ffffff-Q-dots-512-4"),
+        **parameter("v", _TEXT, "The style, as in the URL that the API returned", "1d3557-ffffff-Q-dots-512-4"),
         "required": True,
     },
     {

@@ -97,7 +97,7 @@ def _from_text(name: str, value: str) -> Any:
 
 def _url(image_format: ImageFormat, what: str) -> Any:
     path = f"/api/v1/qrcodes/01a1fbb2-2a77-7f10-b7a4-51c9d20e6f38/image/{image_format}"
-    example = f"https://go.example.com{path}?v=1-1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s"
+    example = f"https://go.example.com{path}?v=1d3557-ffffff-Q-dots-512-4&signature=4Jx0bq3Yk1s"
     return doc(f"Signed URL of the {what}; use it unchanged", example)
 
 
