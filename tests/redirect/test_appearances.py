@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire, route
 
-from waypost.redirect import Appearance, ChangeFeed, HostTable, RouteOptions, new_host
+from waypost.redirect import Appearance, ChangeFeed, HostTable, RouteOptions, alias_change, new_alias, new_host
 from waypost.redirect.pages import EXPIRED, NOT_FOUND
 from waypost.redirect.route import new_route
 
@@ -18,7 +18,8 @@ OWN = Appearance("Acme & <Söhne>", "#ffe600", "No such <page>.", "Sale is over.
 
 @pytest.fixture
 def hosts(feed: ChangeFeed) -> HostTable:
-    known = {BRAND: new_host("https://brand.test/", None, has_appearance=True), BARE: new_host(None, None)}
+    brand = new_host("https://brand.test/", None, has_appearance=True, has_aliases=True)
+    known = {BRAND: brand, BARE: new_host(None, None)}
     return HostTable(Routes(known), feed, capacity=16)
 
 
@@ -68,6 +69,17 @@ async def test_other_domains_have_the_plain_pages(fast: Wire, previews: Previews
     assert await shown(fast, b"nothing", HOST) == await shown(fast, b"nothing", BARE) == NOT_FOUND.decode()
     assert await shown(fast, b"here", HOST) == EXPIRED.decode()
     assert previews.appearances_asked == []
+
+
+async def test_the_page_about_a_link_by_an_alias_is_not_that_of_its_own_host(
+    fast: Wire, plain: Wire, alias_source: Routes
+) -> None:
+    alias = alias_change(BRAND.decode(), "sale").encode()
+    alias_source.routes[alias] = new_alias(BRAND, "hello", UUID(LINK.decode()))
+    for wire in (plain, fast, fast):  # the last time from memory
+        for host, path, is_branded in ((BRAND, b"sale", True), (HOST, b"hello", False), (BRAND, b"sale", True)):
+            answer = await wire.say(b"GET /%s+ HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, host))
+            assert (b"<h1>Info</h1>" in answer, b"Acme" in answer) == (True, is_branded)
 
 
 async def test_serves_the_logo_beside_the_pages(fast: Wire, previews: Previews) -> None:

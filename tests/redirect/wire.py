@@ -205,9 +205,9 @@ class Previews:
     async def _logo_of(self, _: bytes) -> bytes:
         return b"PNG"
 
-    async def _info_of(self, link: bytes, _: Appearance) -> bytes | None:
+    async def _info_of(self, link: bytes, appearance: Appearance) -> bytes | None:
         page = await self._page_of(link)
-        return page and b"<h1>Info</h1>" + page
+        return page and b"<h1>Info</h1>" + appearance.name.encode() + page
 
     async def _password_version(self, link: bytes, password: str, _scope: Scope) -> int | None:
         if password == "too often":

@@ -7,6 +7,7 @@ only serve links never reach the application. A slug on an unknown host gets an 
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -283,7 +284,9 @@ class RedirectApp:
         options = options_of(route)
         is_early = options is not None and self.state.now < options.starts_at
         key = (b"-" if is_early else b"+") + link_of(route)
-        page = await self._find_page(key, route, lambda: self._database.info_page(link_of(route), appearance))
+        load = partial(self._database.info_page, link_of(route), appearance)
+        # of an alias, it has the appearance of another host than that of the route
+        page = await (self._find_page(key, route, load) if exchange.host == host_of(route) else load())
         if page is None:
             return False
         metrics.INFO_PAGE[0] += 1
@@ -314,9 +317,8 @@ class RedirectApp:
         if page is None:
             page = await load()
             options = options_of(route)
-            if page and (
-                options is None or options.weight == 1
-            ):  # a heavy route must not outlive its place in the table
+            # a heavy route must not outlive its place in the table
+            if page and (options is None or options.weight == 1):
                 self.state.pages.keep(key, route, page)
         return page
 
