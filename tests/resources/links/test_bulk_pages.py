@@ -13,15 +13,17 @@ import httpx
 import pytest
 from browsing import Browser, WebApp
 from claimed import claimed
-from domains import domain
+from domains import count, domain, forget
 from resources.links import test_aliases
 from resources.links.env import Env, Website
-from sqlalchemy import select
+from resources.links.test_domain import domains_of_links, until_waiting
+from sqlalchemy import delete, select
 from sqlalchemy import text as sql
 
 from waypost.accounts import find_account
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
+from waypost.resources.domains.model import domains
 from waypost.resources.links import store
 from waypost.resources.links.bulk import change_steps as bulk_change_steps
 from waypost.resources.links.bulk import change_store as bulk_change_store
@@ -152,6 +154,36 @@ async def test_one_of_two_restored_links_gets_their_external_id(env: Env) -> Non
         ids = list(await tx.scalars(select(links.c.id)))
         hidden = await store.find_hidden(tx, env.alice.account_id, ids)
         assert len(await store.unhide(tx, hidden)) == 1
+
+
+async def test_a_link_whose_domain_was_deleted_meanwhile_comes_back_on_the_shared_one(env: Env) -> None:
+    db = env.deps.db
+    gone, kept = [await domain(db, env.alice.account_id, f"{name}.test") for name in ("gone", "kept")]
+    made = [await env.make(slug=name, hostname=f"{name}.test") for name in ("gone", "kept")]
+    deletion = await start(env, "delete", ALL)
+    await forget(db, gone)
+    await undo(env, deletion)
+    assert [(await env.find(link)).json()["data"]["short_url"] for link in made] == ["go.test/gone", "kept.test/kept"]
+    async with db.read() as tx:
+        assert {*(await tx.scalars(select(links.c.domain_id)))} == {None, kept}
+    assert await count(db, kept) == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_link_whose_domain_is_deleted_while_it_is_restored_is_on_the_shared_one(env: Env) -> None:
+    """The job of the deletion may have run before the link is seen; the other domain counts its link all the same."""
+    db = env.deps.db
+    gone, kept = [await domain(db, env.alice.account_id, f"{name}.test") for name in ("gone", "kept")]
+    for name in ("gone", "kept"):
+        await env.make(hostname=f"{name}.test")
+    deletion = await start(env, "delete", ALL)
+    async with db.write() as tx:
+        await tx.execute(delete(domains).where(domains.c.id == gone))
+        restoring = asyncio.create_task(undo(env, deletion))
+        await until_waiting(db, 1)
+    await restoring
+    assert await domains_of_links(db) == {None, kept}
+    assert await count(db, kept) == 1
 
 
 async def test_aliases_come_back_with_their_link(env: Env) -> None:

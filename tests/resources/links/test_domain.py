@@ -16,11 +16,13 @@ from resources.domains.env import open_env
 from resources.links.env import KEYS, SHARED, Env, faults
 from resources.webhooks.env import URL
 from sqlalchemy import func, insert, select, text, update
+from statements import noted
 
 from waypost.accounts import ProcessCaller, store
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
+from waypost.redirect import ALL_NEAR
 from waypost.resources.domains.model import domains
 from waypost.resources.links import find_names, rules
 from waypost.resources.links.domain_detach import JOB, detach_links
@@ -246,8 +248,19 @@ async def test_detaches_links_in_batches(env: Env, monkeypatch: pytest.MonkeyPat
         await env.make(slug=f"s{n}", hostname=NAME)
     await env.make(hostname="kept.test")
     await forget(db, gone)
-    await detach_links(db, ROUTES, job(gone))
+    published: list[str] = []
+    with noted() as statements:
+        await detach_links(db, Routes(published.extend, now), job(gone))
     assert await domains_of_links(db) == {kept, None}
+    assert published == [ALL_NEAR]
+    batches = [statement for statement in statements if statement[0].startswith("UPDATE links")]
+    assert len(batches) == 4
+    async with db.write() as tx:
+        if db.dialect == "postgresql":  # it reads so few rows all
+            await tx.execute(text("SET LOCAL enable_seqscan = off"))
+        prefix = "EXPLAIN QUERY PLAN " if db.dialect == "sqlite" else "EXPLAIN "
+        plan = str((await tx.exec_driver_sql(prefix + batches[0][0], batches[0][1])).all())
+    assert "ix_links_domain" in plan, plan
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -118,11 +118,12 @@ async def change_links_counts(tx: Tx, moves: Iterable[tuple[UUID | None, UUID | 
     for before, after in moves:
         if before != after:
             steps.update({id_: step for id_, step in ((before, -1), (after, 1)) if id_})
+    is_complete = True
     for id_, step in sorted(steps.items()):
         statement = update(domains).where(domains.c.id == id_).values(links_count=domains.c.links_count + step)
         if (await tx.execute(statement)).rowcount == 0 and step > 0:
-            return False
-    return True
+            is_complete = False
+    return is_complete
 
 
 async def find_by_hostname(tx: Tx, account_id: UUID, hostnames: Collection[str]) -> dict[str, tuple[UUID, bool]]:

@@ -15,7 +15,7 @@ from waypost.kit.clock import Clock
 from waypost.redirect import ALL_NEAR
 from waypost.resources import domains
 from waypost.resources.links import aliases, store
-from waypost.resources.links.model import links
+from waypost.resources.links.model import NOT_DELETED, links
 from waypost.resources.links.routes.changes import Routes
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
@@ -36,16 +36,16 @@ async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clo
 
 
 async def detach_links(db: Database, routes: Routes, job: Job) -> None:
-    """Handle the job. It can be interrupted and repeated."""
+    """Handle the job. It can be interrupted and repeated. Deleted links keep the domain until they are restored."""
     domain = UUID(job.payload["domain_id"])
-    batch = select(links.c.id).where(links.c.domain_id == domain).limit(_BATCH_SIZE)
+    batch = select(links.c.id).where(links.c.domain_id == domain, NOT_DELETED).limit(_BATCH_SIZE)
     # the domain twice: PostgreSQL checks a row again after waiting for it, and it may be on another domain by then
     detach = update(links).where(links.c.id.in_(batch), links.c.domain_id == domain).values(domain_id=None)
     is_done = False
     while not is_done:
         async with db.write() as tx:
             is_done = (await tx.execute(detach)).rowcount == 0
-            if not is_done:
+            if is_done:  # once, also after an interruption
                 await routes.changed(tx, [ALL_NEAR])
     while await _delete_aliases(db, domain):
         pass

@@ -224,6 +224,13 @@ async def unhide(tx: Tx, hidden: Sequence[Link]) -> list[Link]:
     return restored
 
 
+async def leave_deleted_domains(tx: Tx, restored: Sequence[Link]) -> None:
+    """Move those whose domain is gone to the shared one. `domains.change_links_counts` has locked the others."""
+    with_domain = links.c.id.in_([link.id for link in restored]), links.c.domain_id.is_not(None)
+    is_gone = domains.is_on_shared_domain(links.c.domain_id)
+    await tx.execute(update(links).where(*with_domain, is_gone).values(domain_id=None))
+
+
 async def _show(tx: Tx, hidden: list[Link]) -> list[Link]:
     """Return those that are no longer deleted: their external IDs were not in use."""
     hidden = list({link.external_id or link.id: link for link in hidden}.values())  # two may have had the same

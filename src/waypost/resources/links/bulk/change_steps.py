@@ -107,6 +107,7 @@ async def _restore_next(deps: Deps, change: BulkChange) -> bool:
             await tx.execute(delete(deleted_links).where(*own))
             # the domain of a link may be gone: it is on the shared domain then
             await domains.change_links_counts(tx, [(None, link.domain_id) for link in restored if link.hostname])
+            await store.leave_deleted_domains(tx, restored)
             await tags.change_links_counts(tx, change.account_id, [((), link.tags) for link in restored], now)
             await accounts.adjust_links_count(tx, change.account_id, len(restored))
             if any(link.tags for link in restored):
