@@ -13,7 +13,8 @@ from claimed import claimed_row
 from contexts import webhook_deps
 from people import START
 from resources.links.added import add_links
-from sqlalchemy import Table, insert, select
+from sqlalchemy import Table, insert, select, text
+from statements import noted
 
 from waypost import accounts
 from waypost.accounts import ProcessCaller
@@ -41,6 +42,7 @@ from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import Link
 from waypost.resources.links import account_data as link_data
+from waypost.resources.links import store as link_store
 from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.webhooks import account_data as webhook_data
@@ -222,6 +224,25 @@ async def test_notifies_the_other_owners(place: WebApp) -> None:
         "bob@example.com",
         "zoe@example.com",
     ]
+
+
+async def test_links_are_read_by_the_index_of_deleted_ones(place: WebApp) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    added = [Link(new_id(), ada.account.id, START, START, slug=f"s{n}", destination_url="") for n in range(3)]
+    async with place.db.write() as tx:
+        await add_links(tx, added)
+        await link_store.hide(tx, added, START)
+        if place.db.dialect == "postgresql":  # it reads so few rows all
+            await tx.execute(text("SET LOCAL enable_seqscan = off"))
+        with noted() as statements:
+            found = await link_data.find_ids_after(tx, ada.account.id, UUID(int=0), limit=2)
+        prefix = "EXPLAIN QUERY PLAN " if place.db.dialect == "sqlite" else "EXPLAIN "
+        [(statement, parameters)] = statements
+        plan = str((await tx.exec_driver_sql(prefix + statement, parameters)).all())
+        after = await link_data.find_ids_after(tx, ada.account.id, found[-1], limit=2)
+    assert [*found, *after] == [link.id for link in added]
+    assert "ix_links_deleted" in plan, plan
 
 
 async def test_repeated_jobs_have_no_effect(place: WebApp) -> None:

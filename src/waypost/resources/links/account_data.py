@@ -222,8 +222,8 @@ async def delete_batch(
 
 
 async def find_ids_after(tx: Tx, account_id: UUID, link_id: UUID, *, limit: int) -> Sequence[UUID]:
-    """Return the next ids of links, deleted ones included: no index leads to deleted links alone."""
-    query = select(links.c.id).where(links.c.account_id == account_id, links.c.id > link_id)
+    """Return the next ids of deleted links: all are deleted by now, see `delete_account_data`."""
+    query = select(links.c.id).where(links.c.account_id == account_id, links.c.id > link_id, ~NOT_DELETED)
     return (await tx.scalars(query.order_by(links.c.id).limit(limit))).all()
 
 
