@@ -17,8 +17,16 @@ from waypost.resources.clicks import retention as module
 from waypost.resources.clicks.backends.sql import write
 from waypost.resources.clicks.backends.sql.rebuild import rebuild
 from waypost.resources.clicks.days import find_kept_since
-from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
-from waypost.resources.clicks.retention import Retention
+from waypost.resources.clicks.model import (
+    MAX_LINK_ROWS,
+    Click,
+    click_dimensions,
+    click_retention,
+    click_totals,
+    clicks,
+    visitor_days,
+)
+from waypost.resources.clicks.retention import Retention, delete_account_data
 from waypost.resources.clicks.stats.aggregate import Aggregate
 
 TODAY = (START - EPOCH).days
@@ -185,3 +193,21 @@ async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: 
             assert not step.done()
     assert await step
     assert await days(db) == [0, 20]
+
+
+async def test_of_an_account_the_visits_that_were_read_are_deleted(db: Database) -> None:
+    """And no combination of their visitors and links: in a large group these would be 250,000."""
+    links = sorted(new_id() for _ in range(MAX_LINK_ROWS + 1))  # so many that the account has a row of the visitor, too
+    await add(db, [click(0, 1, links[0]), click(0, 2, links[1]), *(click(0, 1, link) for link in links[1:])])
+
+    async def pairs() -> set[tuple[int, UUID]]:
+        async with db.read() as tx:
+            query = select(visitor_days.c.visitor_id, visitor_days.c.subject_id)
+            return {(visitor, subject) for visitor, subject in await tx.execute(query)}
+
+    assert len(await pairs()) == MAX_LINK_ROWS + 3
+    steps = delete_account_data(db, ACCOUNT, batch_size=2)
+    await anext(steps)
+    assert await pairs() == {(1, link) for link in links[1:]}
+    assert [step async for step in steps] == [None] * -(-MAX_LINK_ROWS // 2)
+    assert (await pairs(), await days(db), await contents(db)) == (set(), [], [[], []])

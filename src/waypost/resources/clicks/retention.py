@@ -26,6 +26,9 @@ _EXPIRED_KEYS = {
 _DELETE_STATEMENTS = [
     delete(table).where(tuple_(*table.primary_key).in_(keys)) for table, keys in _EXPIRED_KEYS.items()
 ]
+_DELETE_VISIT = delete(visitor_days).where(  # one: of lists of visitors and links SQLite looks up each combination
+    *(column == bindparam(column.name, type_=column.type) for column in visitor_days.primary_key)
+)
 
 
 class Retention:
@@ -107,9 +110,11 @@ async def _delete_batch(tx: Tx, account_id: UUID, day: int, batch_size: int) -> 
     query = query.where(clicks.c.day == day, clicks.c.account_id == account_id).limit(batch_size)
     rows = (await tx.execute(query)).all()
     subjects = {account_id, *(row.link_id for row in rows)}
-    visitors = {row.visitor_id for row in rows}
     for table in (click_totals, click_dimensions):
         await tx.execute(delete(table).where(table.c.day == day, table.c.subject_id.in_(subjects)))
-    matches = visitor_days.c.visitor_id.in_(visitors), visitor_days.c.subject_id.in_(subjects)
-    await tx.execute(delete(visitor_days).where(visitor_days.c.day == day, *matches))
+    of_account = visitor_days.c.day == day, visitor_days.c.subject_id == account_id
+    visitors = visitor_days.c.visitor_id.in_({row.visitor_id for row in rows})
+    await tx.execute(delete(visitor_days).where(*of_account, visitors))
+    if visits := [{"day": day, "visitor_id": row.visitor_id, "subject_id": row.link_id} for row in rows]:
+        await tx.execute(_DELETE_VISIT, visits)
     await tx.execute(delete(clicks).where(clicks.c.id.in_([row.id for row in rows])))
