@@ -1,9 +1,12 @@
 """R13: what a key may do is known at the very next request, in every process."""
 
+import asyncio
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
 from people import START, Person, new_person
+from sqlalchemy import text
 from statements import noted
 
 from waypost.accounts import CallerCache, create_key, get_person, list_keys, revoke_key, set_plan
@@ -106,6 +109,27 @@ async def test_two_processes_write_a_use_once(db: Database) -> None:
     await second.find(alice.key)
     await use(first, db, alice, at=START)
     assert await use(second, db, alice, at=START + timedelta(seconds=1)) == START
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_two_processes_lock_keys_in_one_order(db: Database) -> None:
+    """Else each would wait for a key that the other has written."""
+    first, second = sorted([(await new_person(db, name)).key_id for name in ("alice", "bob")])
+    async with db.write() as tx:
+        await key_store.record_uses(tx, {first: START}, at_most_every=timedelta(minutes=1))
+        other = asyncio.create_task(_record(db, {second: START, first: START}))
+        while not await tx.scalar(_IS_WAITING):
+            pass
+        await key_store.record_uses(tx, {second: START}, at_most_every=timedelta(minutes=1))
+    await other
+
+
+_IS_WAITING = text("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+
+
+async def _record(db: Database, uses: dict[UUID, datetime]) -> None:
+    async with db.write() as tx:
+        await key_store.record_uses(tx, uses, at_most_every=timedelta(minutes=1))
 
 
 async def use(callers: CallerCache, db: Database, person: Person, *, at: datetime) -> datetime | None:

@@ -126,7 +126,8 @@ async def find_api_caller(tx: Tx, digest: str) -> ApiCaller | None:
 
 async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
     """Record the last uses. If several processes saw the same key within the interval, the first to write wins."""
-    rows = [{"key_id": key_id, "at": at, "stale": at - at_most_every} for key_id, at in uses.items()]
+    # sorted: two processes that used the same keys wait for each other in the same order
+    rows = [{"key_id": key_id, "at": at, "stale": at - at_most_every} for key_id, at in sorted(uses.items())]
     await tx.execute(_RECORD_USE, rows)
 
 
