@@ -353,8 +353,12 @@ async def test_pages_are_kept_for_some_seconds_unless_the_share_changes(place: W
     link = await ada.link(slug="spring")
     share = await ada.share()
     assert total(await eve.get(path_of(share))) == 0
+    part = await eve.get(path_of(share), headers={"HX-Request": "true"})
     await fill(place.db, clicks_of(link, [0, 1]))
     assert total(await eve.get(path_of(share))) == 0
+    for name in ("HX-Request", "HX-Target"):  # their text makes no other page
+        other = await eve.get(path_of(share), headers={"HX-Request": "true", name: "a" * 8_000})
+        assert other.text == part.text, name
     place.clock.move(pages.KEPT)
     assert total(await eve.get(path_of(share))) == 2
     place.clock.move(timedelta(microseconds=1))

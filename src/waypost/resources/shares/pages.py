@@ -37,7 +37,7 @@ from waypost.resources.shares.hiding import TooFew
 from waypost.resources.shares.model import Share
 from waypost.resources.shares.service import OpenShare
 from waypost.resources.shares.statistics import TOO_LARGE, SharedStats, lists_of, offered_filters
-from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views
+from waypost.web.dashboard import PageCall, Pages, SessionAuth, Views, is_fragment_request
 from waypost.web.dashboard.views import HEADERS
 
 KEPT = timedelta(seconds=15)
@@ -52,7 +52,7 @@ _FILE = ".csv"
 _CACHE, _CACHE_EACH = 32 << 20, 4 << 20
 """Bytes of kept pages, and those of one account if others need space."""
 _MAX_KEPT = 512 << 10
-_ENTRY_BYTES = 1_000
+_ENTRY_BYTES = 3_000
 """Of memory beside the page."""
 _MAX_QUERY = 2_048
 _PAUSE = 0.005
@@ -176,18 +176,12 @@ class SharedPages(Pages[Deps]):
 
     def _ask(self, request: Request, opened: OpenShare, *, is_file: bool) -> _Asked:
         now = EPOCH + (self._deps.clock() - EPOCH) // KEPT * KEPT
-        headers = request.headers
-        fragment = headers.get("hx-request"), headers.get("hx-target"), "hx-history-restore-request" in headers
-        is_compressed = "gzip" in headers.get("accept-encoding", "")
-        key = (
-            opened.share.id,
-            opened.share.updated_at,
-            now,
-            request.url.path,
-            request.url.query,
-            *fragment,
-            is_compressed,
+        form = (  # of headers only what pages read of them: their text has any length
+            is_fragment_request(request),
+            is_fragment_request(request, "lists"),
+            "gzip" in request.headers.get("accept-encoding", ""),
         )
+        key = (opened.share.id, opened.share.updated_at, now, request.url.path, request.url.query, *form)
         return _Asked(request, opened, is_file, now, key)
 
     async def _answer(self, asked: _Asked) -> Response:
