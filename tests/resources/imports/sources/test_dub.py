@@ -87,8 +87,12 @@ async def test_reads_all_pages_with_archived_and_disabled_links() -> None:
     assert [link.source_id for link in found.values() if not link.is_enabled] == ["link_8"]
 
 
+LONG = f"xn--{'a' * 59}-"
+
+
 @pytest.mark.parametrize(
-    ("key", "path"), [("_root", ""), ("xn--ls8h.pdf", "💩.pdf"), ("xn--é", "xn--é"), ("50%25", "50%25")]
+    ("key", "path"),
+    [("_root", ""), ("xn--ls8h.pdf", "💩.pdf"), ("xn--é", "xn--é"), ("50%25", "50%25"), (f"{LONG}.a", f"{LONG}.a")],
 )
 async def test_translates_keys(key: str, path: str) -> None:
     with source_of("dub", Dub(dub_link(1, key=key))) as source:

@@ -2,6 +2,7 @@
 
 from waypost.kit.clock import Clock, now, timestamp
 from waypost.outbound import Outbound
+from waypost.resources.domains.names import MAX_LABEL
 from waypost.resources.imports.client import SourceClient, Wait
 from waypost.resources.imports.json_fields import (
     Row,
@@ -131,12 +132,13 @@ def _variants(row: Row, destination_url: str) -> list[dict[str, object]]:
 
 
 def _path(key: str) -> str:
-    """Other scripts than Latin are kept as in host names, with Punycode."""
+    """Other scripts than Latin are kept as in host names, with Punycode. A longer label takes minutes to decode."""
     if key == ROOT:
         return ""
     try:
         return ".".join(
-            label[4:].encode().decode("punycode") if label.startswith("xn--") else label for label in key.split(".")
+            label[4:].encode().decode("punycode") if label.startswith("xn--") and len(label) <= MAX_LABEL else label
+            for label in key.split(".")
         )
     except UnicodeError:
         return key
