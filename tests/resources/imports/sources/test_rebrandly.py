@@ -25,10 +25,10 @@ async def test_reads_all_fields() -> None:
 
 
 async def test_disabled_links_are_disabled() -> None:
-    statuses = ["active", "inactive", "trashed", "blocked"]
+    statuses = ["active", "inactive", "trashed", "blocked", []]
     rebrandly = Rebrandly(*(rebrandly_link(number, status=status) for number, status in enumerate(statuses)))
     with source_of("rebrandly", rebrandly) as source:
-        assert [link.is_enabled for link in await read_links(source)] == [False, False, False, True]
+        assert [link.is_enabled for link in await read_links(source)] == [False] * 4 + [True]
 
 
 async def test_reads_all_workspaces_to_the_empty_page() -> None:

@@ -260,13 +260,19 @@ async def test_stops_an_endless_list_of_visits() -> None:
 
 
 async def test_refuses_rows_that_are_no_links() -> None:
-    shlink = Shlink(short_url(1, longUrl=None), short_url(2, meta=7), {"longUrl": "https://www.example.com"})
+    asked = short_url(3, hasRedirectRules=True)
+    shlink = Shlink(
+        *(short_url(1, longUrl=None), short_url(2, meta=7), {"longUrl": "https://www.example.com"}),
+        *(asked | {"shortCode": "\ud800"}, asked | {"domain": "\udfff"}),
+    )
     with source_of("shlink", shlink) as source:
         page = await source.link_page(None)
     assert [row.reason for row in page.refused] == [
         "longUrl is missing.",
         "meta is not an object.",
         "shortCode is missing.",
+        "shortCode has characters that are not text, or of another encoding.",
+        "domain has characters that are not text, or of another encoding.",
     ]
 
 

@@ -134,6 +134,16 @@ async def test_domains_that_ignore_case_keep_the_lower_case_address(
         assert [link.other_addresses for link in await read_links(source)] == others
 
 
+async def test_a_wrong_value_stops_no_other_link() -> None:
+    links = short_io_link(1, originalURL="https://[x", utmSource="a"), short_io_link(2, idString="\ud800")
+    with source_of("short-io", ShortIo(*links, short_io_link(3))) as source:
+        page = await source.link_page(None)
+    assert [link.destination_url for link in page.links] == ["https://[x?utm_source=a", "https://www.example.com/3"]
+    assert [row.reason for row in page.refused] == [
+        "idString has characters that are not text, or of another encoding."
+    ]
+
+
 async def test_refuses_a_wrong_key() -> None:
     with pytest.raises(WrongToken), source_of("short-io", ShortIo(), token="wrong") as source:
         await source.check()

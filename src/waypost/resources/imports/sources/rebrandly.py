@@ -81,6 +81,6 @@ def _link(row: Row) -> SourceLink:
         title=text(row, "title"),
         tags=names(row, "tags", "name"),
         created_at=time(row, "createdAt"),
-        is_enabled=row.get("status", "active") in {"active", "archived"},
+        is_enabled=row.get("status", "active") in ("active", "archived"),
         clicks=integer(row, "clicks"),
     )

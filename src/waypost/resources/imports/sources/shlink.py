@@ -8,6 +8,7 @@ from waypost.outbound import Outbound
 from waypost.resources.imports import routing_data
 from waypost.resources.imports.client import SourceClient, Wait, ask_each
 from waypost.resources.imports.json_fields import (
+    BadField,
     Row,
     integer,
     names,
@@ -123,12 +124,13 @@ class Shlink:
         """Of versions before 4.3."""
 
         async def with_rules(row: Row) -> Row:
-            code = row.get("shortCode")
-            if not isinstance(code, str) or not row.get("hasRedirectRules", "deviceLongUrls" not in row):
+            if not row.get("hasRedirectRules", "deviceLongUrls" not in row):
                 return row
-            query = {"domain": str(row["domain"])} if row.get("domain") else None
             try:
-                answer = await self._client.get(f"{_path(code)}/redirect-rules", query)
+                path, domain = f"{_path(required_text(row, 'shortCode'))}/redirect-rules", text(row, "domain")
+                answer = await self._client.get(path, {"domain": domain} if domain else None)
+            except BadField:  # `_link` refuses the row
+                return row
             except NotThere:  # the version has no rules, or the link was deleted meanwhile
                 answer = None
             if "hasRedirectRules" not in row:

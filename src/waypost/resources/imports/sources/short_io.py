@@ -1,11 +1,12 @@
 """Short.io: the links of all domains of an account."""
 
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode
 
 from waypost.outbound import Outbound
 from waypost.resources.imports import sections
 from waypost.resources.imports.client import SourceClient, Wait, ask_each
 from waypost.resources.imports.json_fields import (
+    BadField,
     Row,
     integer,
     names,
@@ -85,14 +86,15 @@ class ShortIo:
         answers: list[bool] = []
 
         async def with_countries(row: Row) -> Row:
-            if not isinstance(link_id := row.get("idString"), str):
-                return row
             try:
-                answer = await self._client.get(f"/link_country/{quote(link_id, safe='')}", {"domainId": domain_id})
+                path = f"/link_country/{quote(required_text(row, 'idString'), safe='')}"
+                answer = await self._client.get(path, {"domainId": domain_id})
                 answers.append(True)
                 return {**row, "countries": rows(answer)}
             except NotThere:  # the link was deleted meanwhile
                 answers.append(False)
+            except BadField:  # `_link` refuses the row
+                return row
             except (WrongToken, UnexpectedAnswer):
                 self._lists_countries = False
             return row
@@ -148,9 +150,9 @@ def _variants(row: Row) -> list[dict[str, object]]:
 
 def _with_utm(url: str, row: Row) -> str:
     """Short.io adds these parameters when it redirects, unless the URL has them already."""
-    present = parse_qs(urlsplit(url).query, keep_blank_values=True)
+    before, hash_sign, fragment = url.partition("#")
+    present = parse_qs(before.partition("?")[2], keep_blank_values=True)
     missing = {key: value for name, key in UTM_FIELDS.items() if key not in present and (value := text(row, name))}
     if not missing:
         return url
-    before, hash_sign, fragment = url.partition("#")
     return f"{before}{'&' if '?' in before else '?'}{urlencode(missing)}{hash_sign}{fragment}"
