@@ -1,5 +1,6 @@
 """R26, R34: whom forwarding headers are believed, and how far."""
 
+import tracemalloc
 from ipaddress import ip_network
 
 import pytest
@@ -51,6 +52,15 @@ def test_finds_the_visitor_behind_trusted_proxies() -> None:
 )
 def test_reads_the_chain_from_the_right(forwarded_for: str, address: str) -> None:
     assert visitor_address(PROXY, ForwardingHeaders(forwarded_for), TRUSTED) == address
+
+
+def test_long_texts_of_visitors_are_not_kept() -> None:
+    tracemalloc.start()
+    for number in range(100):
+        assert visitor_address(PROXY, ForwardingHeaders(f"{number}" + "a" * 60_000), TRUSTED) == PROXY
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 1 << 20
 
 
 def test_unwraps_the_addresses_of_peers() -> None:

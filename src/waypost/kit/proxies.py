@@ -18,6 +18,8 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 _MAX_HOPS = 32
 """Entries read from the right: more hops than any real chain of proxies has."""
+_MAX_ENTRY = 64
+"""Characters of an entry that are read, more than any address has: visitors write some, which are cached."""
 
 _FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s"]*)|"[^"]*"', re.IGNORECASE)
 """Quoted strings of other parameters are skipped, so that their content is not read as a parameter."""
@@ -120,7 +122,7 @@ def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterato
     for entry in _last_entries(forwarded_for):
         if address is None or not _is_within(address, trusted):
             return
-        address = _address(entry)
+        address = _address(entry[:_MAX_ENTRY])
         if address is None:
             return
         yield str(address)

@@ -5,14 +5,20 @@ from functools import lru_cache
 from uuid import UUID
 
 from waypost.resources import domains
-from waypost.resources.domains.names import canonical_or_lower
+from waypost.resources.domains.names import MAX_NAME, canonical_or_lower
 from waypost.resources.imports.choices import is_of_vendor
 from waypost.resources.imports.deps import Deps
 from waypost.resources.imports.model import Import
 from waypost.resources.imports.page_plan import PageReport
 from waypost.resources.imports.rules import Host
 
-canonical = lru_cache(256)(canonical_or_lower)
+_MAX_READ = 2 * MAX_NAME
+_canonical = lru_cache(256)(canonical_or_lower)
+
+
+def canonical(hostname: str) -> str:
+    """Longer texts are no hostnames. Only their beginning is read and cached: a source may send megabytes."""
+    return _canonical(hostname[:_MAX_READ])
 
 
 class Hosts:

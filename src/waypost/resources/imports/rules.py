@@ -267,9 +267,15 @@ def _digest(link: Link, source: SourceLink) -> str:
     return "".join(map(_digest_of, (*texts, *rare)))
 
 
-@lru_cache(1_000)  # links of a page have most texts in common
 def _digest_of(text: str) -> str:
+    return (_cached_digest if len(text) <= MAX_URL else _new_digest)(text)
+
+
+def _new_digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE // 2).hexdigest()
+
+
+_cached_digest = lru_cache(1_000)(_new_digest)  # links of a page have most texts in common
 
 
 def _routing_text(source: SourceLink) -> str:
