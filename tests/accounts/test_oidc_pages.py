@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import structlog
 from browsing import SAME_ORIGIN, Browser, WebApp, open_place
 from identity_provider import CLIENT_ID, CLIENT_SECRET, Answer, IdentityProvider, identity_provider
 from people import FakeClock
@@ -339,9 +340,16 @@ async def test_the_provider_signs_out(office: Office) -> None:
     answer = await stranger.client.post(path, data={"logout_token": token})
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     assert (await browser.get("/links")).status_code == 303
-    for wrong in (token, "a.b.c", ""):
-        answer = await stranger.client.post(path, data={"logout_token": wrong})
-        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    with structlog.testing.capture_logs() as logs:
+        for wrong in (token, "a.b.c", ""):
+            answer = await stranger.client.post(path, data={"logout_token": wrong})
+            assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+        office.place.clock.move(timedelta(minutes=1))
+        await stranger.client.post(path, data={"logout_token": "a.b.c"})
+    assert [(line["reason"], line["count"]) for line in logs if line["event"] == "sign-in refused"] == [
+        ("logout token: jti was used", 1),
+        ("logout token: signature", 3),
+    ]
 
 
 async def set_password(ann: Browser) -> None:

@@ -30,6 +30,7 @@ _BROWSER_SECRET = 32  # bytes
 _PURPOSES: dict[str, flow.FlowPurpose] = {"connect": "connect", "verify": "verify"}
 _OWN_SITES = {"same-origin", "none"}
 _DISCONNECT = f"{CONNECT_PATH}/disconnect"
+_LOG_INTERVAL = 60.0  # seconds
 _BACK = "/login", "Back to sign-in"
 
 
@@ -42,6 +43,8 @@ class SsoRefused(PageError, Forbidden):
 
 
 class OidcPages(PersonPages):
+    _failed_logouts, _logged_at = 0, 0.0
+
     def endpoints(self) -> list[Route]:
         return [
             self.get("/login/oidc", self.start, "public"),
@@ -95,12 +98,19 @@ class OidcPages(PersonPages):
         try:
             await service.end_sessions(self._oidc, call.form.text("logout_token"))
         except SignInRefused as error:
-            log.warning("sign-in refused", reason=f"logout token: {error.reason}")
+            self._log_logout("sign-in refused", f"logout token: {error.reason}")
             return JSONResponse({"error": "invalid_request", "error_description": error.reason}, 400, headers)
         except ProviderUnavailable as error:
-            log.warning("single sign-on provider unavailable", reason=error.reason)
+            self._log_logout("single sign-on provider unavailable", error.reason)
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers)
         return Response(status_code=200, headers=headers)
+
+    def _log_logout(self, event: str, reason: str) -> None:
+        """Log at most once a minute: anybody can send logout tokens, and a line for each would fill the disk."""
+        self._failed_logouts += 1
+        if (now := self._deps.clock().timestamp()) - self._logged_at >= _LOG_INTERVAL:
+            log.warning(event, reason=reason, count=self._failed_logouts)
+            self._failed_logouts, self._logged_at = 0, now
 
     # ── an identity that waits for its person ───────────────────────────────────────────────────────────────────────
 
