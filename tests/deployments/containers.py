@@ -94,15 +94,20 @@ class Container:
     def stop(self) -> int:
         """SIGTERM to its first process, as a runtime does. Returns the exit code."""
         assert self._process
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        for child in children:
-            os.kill(int(child), signal.SIGTERM)
+        self._signal(signal.SIGTERM)
         return self._process.wait(PATIENCE)
 
     def kill(self) -> None:
-        if self._process:
+        if self._process and self._process.poll() is None:
+            self._signal(signal.SIGKILL)  # `unshare --kill-child` forgets it when it changes its user
             self._process.kill()
             self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        for child in children:
+            os.kill(int(child), number)
 
 
 @contextlib.contextmanager
