@@ -8,7 +8,7 @@ import pytest
 from architecture.code import ROOT
 
 LIMITS = {
-    "source lines without migrations": 84_697,
+    "source lines without migrations": 84_698,
     "files that name `expires_at` of a link": 25,
     "files edited for one more field of a link": 9,
     "files edited for one more resource, outside its package": 10,

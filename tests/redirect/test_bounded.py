@@ -65,15 +65,6 @@ async def test_rejects_an_endless_head(fast) -> None:
     assert (status, error["code"]) == (431, "http_error")
 
 
-async def test_rejects_a_large_head_that_comes_at_once(fast) -> None:
-    for size, expected in ((64_000, 200), (66_000, 431)):
-        answer = await fast.say(head(b"GET /api/x", b"X-Long: " + b"a" * size))
-        assert answer.startswith(b"HTTP/1.1 %d " % expected)
-    body = b"a" * 66_000
-    answer = await fast.say(head(b"POST /api/x", b"Content-Length: %d" % len(body)) + body)
-    assert answer.startswith(b"HTTP/1.1 200 "), "the body is not the head"
-
-
 async def test_rejects_a_head_of_many_headers(fast) -> None:
     at_most = head(b"GET /api/x", *[b"a: b"] * 127)
     assert (await fast.say(at_most)).startswith(b"HTTP/1.1 200 ")

@@ -143,10 +143,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self.is_in_head = False
         self.trailers_size = 0
-        if self.head_size + self.framing_size > _MAX_HEAD_SIZE:  # of the part that came last, not all is head
-            fields = sum(len(name) + len(value) for name, value in self.headers)
-            if len(self.url) + fields > _MAX_HEAD_SIZE:
-                self._abort_parsing(_HEAD_TOO_LARGE)
         if not self.url.startswith((b"/", b"*")):
             self._read_authority()
         super().on_headers_complete()

@@ -218,14 +218,18 @@ def _row(kind: JobKind, payload: Any, now: datetime) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Backlog:
     pending: int
-    """Jobs that are due."""
+    """Jobs that are due and do not run."""
     oldest: datetime | None
     """When the first of them was due."""
     failed: int
 
 
+def _is_unleased(now: datetime) -> ColumnElement[bool]:
+    return _c.lease_until.is_(None) | (_c.lease_until <= now)
+
+
 async def read_backlog(tx: Tx, now: datetime) -> Backlog:
-    pending_query = select(func.count(), func.min(_c.run_at)).where(_WAITING, _c.run_at <= now)
+    pending_query = select(func.count(), func.min(_c.run_at)).where(_WAITING, _c.run_at <= now, _is_unleased(now))
     pending, oldest = (await tx.execute(pending_query)).one()
     failed = (await tx.execute(select(func.count()).where(_c.failed_at.is_not(None)))).scalar_one()
     return Backlog(pending, oldest, failed)
@@ -393,9 +397,8 @@ class JobRunner(QueueWorker[Job, JobOutcome]):
                 yield (row.name, None), per_kind // 2, is_of_kind & (_c.attempts > 0)
 
     def _where_due(self, now: datetime) -> tuple[ColumnElement[bool], ...]:
-        is_unleased = _c.lease_until.is_(None) | (_c.lease_until <= now)
         in_queue = _c.queue == self.name, _c.rank.in_(range(self._queue.ranks))
-        return *in_queue, _WAITING, _c.run_at <= now, is_unleased
+        return *in_queue, _WAITING, _c.run_at <= now, _is_unleased(now)
 
     async def _end_unsettled(self, tx: Tx, now: datetime, chosen: Collection[UUID]) -> None:
         is_deadly = (_c.deaths >= MAX_DEATHS) & (_c.max_attempts < _FOREVER)

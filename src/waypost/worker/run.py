@@ -39,7 +39,7 @@ async def work(
     async with asyncio.TaskGroup() as group:
         for loop in loops:
             group.create_task(_work_through(loop, stop))
-        tasks = [group.create_task(check_integrity(db, stop))]
+        tasks = [group.create_task(check_integrity(db, stop), name="check_integrity")]
         for seconds, step in periodic:
             repeated = every(seconds, step, stop=stop, retry_on=Exception)
             tasks.append(group.create_task(repeated, name=name_of(step)))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import NAMESPACE_URL, uuid5
 
 import structlog
 
@@ -140,7 +141,8 @@ class ClickHouseDrainer(Drainer):
             await record_events(tx, batch.clicks, self._settings, now=self._clock())
             if batch.is_repeated:  # in this transaction: a kill after it must not prevent the correction
                 for day in sorted({click.day for click in batch.clicks}):
-                    await enqueue(tx, CORRECT_JOB, {"day": day}, now=self._clock())
+                    id_ = uuid5(NAMESPACE_URL, f"waypost:{CORRECT_JOB.name}:{day}")  # one job for each day
+                    await enqueue(tx, CORRECT_JOB, {"day": day}, now=self._clock(), id_=id_)
         if following.ranges:
             following.token, self._begun = token, following
         DRAINED.add(len(batch.clicks))
