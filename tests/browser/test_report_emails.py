@@ -40,7 +40,7 @@ def email(period: periods.ReportPeriod) -> ReportEmail:
     earlier = Statistics(StatsTotals(1, 1, 0), [], {}, [], {})
     scope = ReportScope(uuid4(), ReportSubject(), f"Ada & {'W' * 70}", period, Preferences(zone.key))
     urls = ReportUrls(SITE, f"{SITE}/stats/reports/unsubscribe/x", f"{SITE}/stats/reports")
-    return content.write(scope, days, before, query, Statistics(total, points, lists, [], names, earlier), urls)
+    return content.write(scope, days, before, query, Statistics(total, points, lists, [], names, earlier), urls, "")
 
 
 @pytest.mark.parametrize("period", periods.PERIODS)

@@ -48,7 +48,7 @@ def compose(name: str, *arguments: str) -> None:
 
 def run(*arguments: str) -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    for option in ("-d", "-it", "--rm", "--read-only"):
+    for option in ("-d", "-i", "-it", "--rm", "--read-only"):
         parser.add_argument(option, action="store_true")
     for option in (
         "--name",
@@ -74,7 +74,9 @@ def run(*arguments: str) -> None:
 
     settings = dict(each.split("=", 1) for each in given.e)
     Settings(**{name.removeprefix(PREFIX).lower(): value for name, value in settings.items()})
-    if given.entrypoint:
+    if given.entrypoint == "tar":
+        inside(volume, ["tar", *given.command])
+    elif given.entrypoint:
         assert (given.entrypoint, given.command) == ("chown", ["-R", "10001:10001", "/data"])
     else:
         start(volume, given.command or SERVE, settings)

@@ -19,7 +19,9 @@ NOT_RUN = {
     "README.md": {"uvx waypost serve": "tests/release installs and starts the package"},
     "compose.md": {
         "git clone": "tests/deployments runs the containers of all profiles",
-        "docker compose exec postgres pg_dump": "needs PostgreSQL: tests/test_backup_docs.py",
+        "docker compose pull\ndocker compose up migrate": "tests/deployments starts both nodes",
+        "docker compose cp waypost:/run/waypost/secret_key": "needs PostgreSQL: tests/test_backup_docs.py",
+        "docker compose up --detach --wait postgres": "needs PostgreSQL, too",
     },
     "container.md": {
         "sudo install": "needs root",
