@@ -257,7 +257,7 @@ async def test_restores_what_a_crash_of_the_server_has_lost(kit: Kit, table: str
     with pytest.raises(Unavailable):
         await kit.drainer().step()
     await asyncio.to_thread(kit.server.lose_last_part, table)
-    await kit.drain()  # what is wrong after it waits in the database, whoever is killed
+    await kit.drain()  # what is wrong after it waits in the database, whichever process is killed
     await kit.correct()
     await kit.assert_agree()
 
